@@ -1,6 +1,6 @@
 import type { PostgresOptions } from '../adapters/postgres/connections/pool.ts';
 import { urlProblem } from '../adapters/postgres/connections/url.ts';
-import type { JwtOptions } from '../adapters/tokens/jwt-tokens.ts';
+import type { jwtTokens } from '../adapters/tokens/jwt-tokens.ts';
 import { namedToken } from '../adapters/tokens/static-tokens.ts';
 import { environment } from './environment.ts';
 import { checked, type Reader, type Values } from './reader.ts';
@@ -90,7 +90,10 @@ function tokenLists(values: Values<typeof VARIABLES.tokens>, { problem }: Reader
   return { full, reading };
 }
 
-function jwtConfig(values: Values<typeof VARIABLES.jwt>, { isSet, problem }: Reader): JwtOptions | undefined {
+function jwtConfig(
+  values: Values<typeof VARIABLES.jwt>,
+  { isSet, problem }: Reader,
+): Parameters<typeof jwtTokens>[0] | undefined {
   const { jwksUrl, issuer, audiences, allowHttp } = values;
   if (jwksUrl && !allowHttp && rules.httpsOrLoopbackUrl.parse(jwksUrl) === undefined) {
     problem(

@@ -1,4 +1,4 @@
-import { isVariable, NAMES, type Table, type Variable } from './variables.ts';
+import { type Table, VARIABLES, type Variable } from './variables.ts';
 
 /** The values of a table's variables. */
 export type Values<Entry> =
@@ -55,6 +55,16 @@ export function checked<T>(environment: NodeJS.ProcessEnv, build: (reader: Reade
   });
   if (problems.length > 0) throw new Error(problems.join('\n'));
   return built;
+}
+
+export const NAMES: readonly string[] = namesIn(VARIABLES);
+
+function namesIn(table: Table): string[] {
+  return Object.values(table).flatMap((entry) => (isVariable(entry) ? entry.name : namesIn(entry)));
+}
+
+function isVariable(entry: Variable<unknown> | Table): entry is Variable<unknown> {
+  return 'rule' in entry;
 }
 
 /** Ours, with those that only the import reads (commands/remote-service.ts). */

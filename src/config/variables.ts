@@ -94,13 +94,3 @@ export const VARIABLES = {
   /** How long stopping may take, including the delay. */
   shutdownTimeout: variable('SHUTDOWN_TIMEOUT', rules.time, 10_000),
 } satisfies Table;
-
-export const NAMES: readonly string[] = namesIn(VARIABLES);
-
-export function isVariable(entry: Variable<unknown> | Table): entry is Variable<unknown> {
-  return 'rule' in entry;
-}
-
-function namesIn(table: Table): string[] {
-  return Object.values(table).flatMap((entry) => (isVariable(entry) ? entry.name : namesIn(entry)));
-}

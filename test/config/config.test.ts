@@ -3,7 +3,7 @@ import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, jest, test } from '@jest/globals';
 import { readConfig, readDatabaseConfig } from '../../src/config/config.ts';
-import { NAMES } from '../../src/config/variables.ts';
+import { NAMES } from '../../src/config/reader.ts';
 import { configFiles, mistakes } from '../support/config-files.ts';
 import { atEnd } from '../support/lifetimes.ts';
 import { makePipe } from '../support/programs/named-pipe.ts';

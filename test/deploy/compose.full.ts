@@ -2,7 +2,7 @@ import { cp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { parse } from 'yaml';
-import { NAMES } from '../../src/config/variables.ts';
+import { NAMES } from '../../src/config/reader.ts';
 import { debianProgram } from '../support/servers/debian-program.ts';
 import { projectFile, run, temporaryFolder } from '../support/service-process.ts';
 

@@ -4,7 +4,7 @@ import { describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { management } from '../../src/adapters/http/management.ts';
 import { readConfig, readDatabaseConfig } from '../../src/config/config.ts';
-import { NAMES } from '../../src/config/variables.ts';
+import { NAMES } from '../../src/config/reader.ts';
 import { startServer } from '../support/api-server.ts';
 import { containerOf, podOf, readManifests, schemaErrors } from '../support/documents/manifests.ts';
 import { projectFile, temporaryFolder } from '../support/service-process.ts';

@@ -5,7 +5,7 @@ import { documents as withBenchFigures, withFigures } from '../../bench/harness/
 import { errorKinds } from '../../src/adapters/http/http-errors.ts';
 import { serverLimits } from '../../src/adapters/http/server.ts';
 import { readConfig, readDatabaseConfig } from '../../src/config/config.ts';
-import { NAMES } from '../../src/config/variables.ts';
+import { NAMES } from '../../src/config/reader.ts';
 import { codeBlocks, FENCED, tableRows } from '../support/documents/markdown.ts';
 import { projectFile } from '../support/service-process.ts';
 

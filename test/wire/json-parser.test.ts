@@ -1,8 +1,10 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { jsonParser } from '../../src/wire/json-parser.ts';
+import { jsonParser, parseJson } from '../../src/wire/json-parser.ts';
 import { NewPlant } from '../../src/wire/schemas.ts';
 import { int64, writtenInteger, writtenString } from '../support/plants/json-forms.ts';
+
+const MANY = 200_000;
 
 const parse = jsonParser(NewPlant);
 const texts = fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('{"id":1}', '"', '\\', '\\"id":1', ':'));
@@ -32,4 +34,17 @@ test('reads the last of each member, its id exact, however it is written and wha
     }),
     { numRuns: 1_000 },
   );
+});
+
+test.each<[string, string[], bigint | number]>([
+  ['a fractional part', ['0.1', '1.5', '-1e-1', '1e-999999999', '1.00000000000000000000001'], Number.NaN],
+  ['a fractional part that a double hides', ['0.99999999999999999999', `7.${'0'.repeat(MANY)}1`], Number.NaN],
+  ['more than 19 digits', ['10000000000000000000', '1e19', '-1e999999999', `1e${'9'.repeat(400)}`], Number.NaN],
+  ['200,000 digits', ['9'.repeat(MANY)], Number.NaN],
+  ['19 digits beyond an int64, which the domain refuses', ['-9999999999999999999'], -9999999999999999999n],
+  ['zero and a small exponent', ['-0.0E-999999999'], 0n],
+  ['200,000 trailing zeros that the exponent takes back', [`7${'0'.repeat(MANY)}e-${MANY}`], 7n],
+  ['200,000 zeros in front of the exponent', [`7e${'0'.repeat(MANY)}1`], 70n],
+])('reads an id with %s as an integer if it is one', (_what, sources, id) => {
+  for (const source of sources) expect([source, parseJson(`{"id":${source}}`)]).toEqual([source, { id }]);
 });

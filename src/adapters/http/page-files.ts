@@ -9,7 +9,7 @@ import type { RequestContext, RequestMiddleware } from './request/state.ts';
 /* The files of a page for people. They are no operation, so they need no token. */
 
 /** A page's file at its path. */
-export interface PageRoute {
+interface PageRoute {
   readonly path: string;
   readonly handle: RequestMiddleware;
 }

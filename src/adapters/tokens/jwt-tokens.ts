@@ -3,9 +3,11 @@ import { errors, type JWTPayload, jwtVerify } from 'jose';
 import type { Logger } from 'pino';
 import type { Access, Permission, Permissions, TokenVerifier } from '../../application/permissions.ts';
 import { PlantStoreError } from '../../domain/errors.ts';
-import { type KeySource, providerKeys } from './provider-keys.ts';
+import { providerKeys } from './provider-keys.ts';
 
-export interface JwtOptions extends KeySource {
+type KeySource = Parameters<typeof providerKeys>[0];
+
+interface JwtOptions extends KeySource {
   readonly issuer: string;
   /** Whom tokens are for: one of these. */
   readonly audiences: readonly string[];

@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import { buildConnector, EnvHttpProxyAgent, request } from 'undici';
 import { PlantStoreError } from '../../domain/errors.ts';
 
-export interface KeySource {
+interface KeySource {
   /** Where the identity provider publishes its keys, or the discovery document that names that. */
   readonly jwksUrl: string;
   /** Whether plain HTTP may lead to private addresses. */

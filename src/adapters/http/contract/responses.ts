@@ -3,7 +3,7 @@ import type { Change, Changes } from '../../../application/ports.ts';
 import type { NewPlant } from '../../../domain/plant.ts';
 import { jsonEncoder } from '../../../wire/json-encoder.ts';
 import type { Separator } from '../../../wire/lists/csv-cells.ts';
-import { csvHeader, csvWriter } from '../../../wire/lists/csv-writer.ts';
+import { csvWriter } from '../../../wire/lists/csv-writer.ts';
 import { plantJson } from '../../../wire/plant-json.ts';
 import { etagOf } from './etag.ts';
 
@@ -131,7 +131,8 @@ function listFormat(type: string | undefined, separator: Separator) {
   if (type === CSV_TYPE) {
     // RFC 4180 section 3.
     const contentType = `${CSV_TYPE}; charset=utf-8; header=present`;
-    return { contentType, start: csvHeader(separator), part: partOf(csvWriter(separator), ''), between: '', end: '' };
+    const { header, record } = csvWriter(separator);
+    return { contentType, start: header, part: partOf(record, ''), between: '', end: '' };
   }
   if (type === NDJSON_TYPE) {
     const part = partOf((plant) => `${plantJson(plant)}\n`, '');

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { type PageRoute, pageFiles } from '../page-files.ts';
+import { pageFiles } from '../page-files.ts';
 
 const own = (file: string) => join(import.meta.dirname, file);
 const library = (file: string) => createRequire(import.meta.url).resolve(`swagger-ui-dist/${file}`);
@@ -18,6 +18,6 @@ const files = [
  *
  * @param baseUrl the public address: the page may send requests there and to its own address only
  */
-export function docsRoutes(baseUrl: () => string): PageRoute[] {
+export function docsRoutes(baseUrl: () => string) {
   return pageFiles(files, () => [new URL(baseUrl()).origin]);
 }

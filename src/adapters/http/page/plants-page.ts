@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { preferredType } from '../contract/media-types.ts';
-import { type PageRoute, pageFiles } from '../page-files.ts';
+import { pageFiles } from '../page-files.ts';
 import type { RequestMiddleware } from '../request/state.ts';
 
 const own = (file: string) => join(import.meta.dirname, file);
@@ -23,7 +23,7 @@ const files = [
 ] as const;
 
 /** The plants, for people: at / for browsers, which ask for HTML. Other clients get 404, as at any unknown path. */
-export const plantsPageRoutes: readonly PageRoute[] = pageFiles(files, () => []).map(({ path, handle }) => ({
+export const plantsPageRoutes = pageFiles(files, () => []).map(({ path, handle }) => ({
   path,
   handle: path === '/' ? forPeople(handle) : handle,
 }));

@@ -4,7 +4,9 @@ import { MIN_INT64 } from '../../../domain/plant.ts';
 import { positionOf } from '../../feed/change-cursor.ts';
 import { statement } from '../file/connection.ts';
 import type { DatabaseFile } from '../file/database-file.ts';
-import { ROW, type WebhookRow } from './positions.ts';
+import { ROW } from './positions.ts';
+
+type WebhookRow = Parameters<typeof ROW.isDue>[0];
 
 /** Takes the lease from whoever has it, and gives it to nobody before it expires. */
 const NO_HOLDER = 'holder = case when holder is not null then lower(hex(randomblob(16))) end';

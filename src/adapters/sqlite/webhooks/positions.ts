@@ -5,7 +5,7 @@ import { statement } from '../file/connection.ts';
 import type { DatabaseFile } from '../file/database-file.ts';
 
 /** A row of the table `webhooks`. */
-export interface WebhookRow {
+interface WebhookRow {
   readonly endpoint: string;
   readonly changed: bigint;
   readonly id: bigint;
