@@ -195,7 +195,7 @@ test.each([
     },
   });
   const { page } = await open(`${server.url}/#token=${TOKEN}`);
-  await says(page, `${number}: there is no feed of changes`);
+  await says(page, `(${number}: `);
   await says(page, 'Not live');
   await row(page, 1).waitFor();
   await addPlant(page, 2, 'added');
