@@ -115,7 +115,12 @@ export const MUTANTS: Readonly<Record<string, readonly Mutant[]>> = {
       'isLost ||= isOutcomeUnknown;',
       '',
     ],
-    ['A part of a list that has failed looks up again.', 'partsOf(beforeParts(sent(here)))', 'partsOf(sent(here))'],
+    [
+      'A part of a list that has failed looks up again.',
+      'partsOf(beforeParts(sent(here)))',
+      'partsOf(sent(here))',
+      'the model of Postgres refuses no single row',
+    ],
   ],
   'adapters/postgres/plants/write-phases.ts': [
     ['Of several creations in a list one creates the plant.', 'left.delete(id)', 'left.has(id)'],
@@ -125,6 +130,7 @@ export const MUTANTS: Readonly<Record<string, readonly Mutant[]>> = {
       'Nothing begins that nobody waits for any more.',
       'if (now >= until) return failed(one, OVERDUE);\n    if (row',
       'if (row',
+      'a late statement of the model may come as late',
     ],
   ],
 };
