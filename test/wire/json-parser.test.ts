@@ -48,3 +48,22 @@ test.each<[string, string[], bigint | number]>([
 ])('reads an id with %s as an integer if it is one', (_what, sources, id) => {
   for (const source of sources) expect([source, parseJson(`{"id":${source}}`)]).toEqual([source, { id }]);
 });
+
+/** Milliseconds of CPU: the least of some rounds. */
+function cpuOf(work: () => void): number {
+  const rounds = Array.from({ length: 9 }, () => {
+    const start = process.cpuUsage();
+    work();
+    const { user, system } = process.cpuUsage(start);
+    return (user + system) / 1_000;
+  });
+  return Math.min(...rounds);
+}
+
+test('takes little longer than the platform, whatever is beside the id, and refuses many values beside several ids', () => {
+  const values = `"a":[${'1,'.repeat(32_000)}1]`;
+  const json = `{"id":1,"name":"x",${values}}`;
+  const bytes = Buffer.from(json);
+  expect(cpuOf(() => parse(bytes))).toBeLessThan(10 * cpuOf(() => JSON.parse(json)) + 1);
+  expect(() => parse(Buffer.from(`{"id":1,"name":"x","id":1,${values}}`))).toThrow('several ids');
+});
