@@ -67,7 +67,7 @@ async function outcome(verify: TokenVerifier, token: string): Promise<'accepted'
   try {
     return (await verify(token)) ? 'accepted' : 'refused';
   } catch (error) {
-    expect(error).toMatchObject({ code: 'token_unverifiable', message: expect.stringContaining('again is safe') });
+    expect(error).toMatchObject({ code: 'token_unverifiable' });
     return 'unavailable';
   }
 }
