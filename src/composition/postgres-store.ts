@@ -6,7 +6,7 @@ import { readiness } from '../adapters/postgres/readiness.ts';
 import { runner } from '../adapters/postgres/run.ts';
 import { migrationGate } from '../adapters/postgres/schema/schema-gate.ts';
 import { postgresStore } from '../adapters/postgres/store.ts';
-import { webhookEndpoints } from '../adapters/postgres/webhooks/webhook-endpoints.ts';
+import { endpointStates } from '../adapters/postgres/webhooks/webhook-endpoints.ts';
 import { webhookPositions } from '../adapters/postgres/webhooks/webhook-positions.ts';
 import { registerEndpoints, registrationGate } from '../adapters/postgres/webhooks/webhook-registration.ts';
 import type { Store, StoreOptions } from './store.ts';
@@ -32,7 +32,7 @@ export function openPostgresStore(
     hasFeed: async () => !(await isDistributed().catch(() => false)),
     ready: readiness(database, webhooks, { log, failure, heldBack }),
     positions: webhookPositions(database, run, names, ensureRegistered),
-    endpointStates: sharedRun(webhookEndpoints(database, run).states),
+    endpointStates: sharedRun(endpointStates(database, run)),
     measures: {
       connections: connectionUse,
       // A scrape does not wait for them for long, and the next one must not begin them again.

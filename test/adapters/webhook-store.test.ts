@@ -6,7 +6,11 @@ import { MISSING_ROW } from '../../src/adapters/feed/endpoints-problem.ts';
 import type { Database } from '../../src/adapters/postgres/database.ts';
 import { readiness } from '../../src/adapters/postgres/readiness.ts';
 import { migrateUp } from '../../src/adapters/postgres/schema/migrator.ts';
-import { selectStates, webhookEndpoints } from '../../src/adapters/postgres/webhooks/webhook-endpoints.ts';
+import {
+  endpointStates,
+  selectKnown,
+  webhookEndpoints,
+} from '../../src/adapters/postgres/webhooks/webhook-endpoints.ts';
 import { webhookPositions } from '../../src/adapters/postgres/webhooks/webhook-positions.ts';
 import { registerEndpoints } from '../../src/adapters/postgres/webhooks/webhook-registration.ts';
 import { plantPurge } from '../../src/adapters/sqlite/changes/purge.ts';
@@ -496,17 +500,20 @@ test('counts what waits by the index, also without statistics of the table', asy
   await query(`insert into plants (id, name, changed)
     select hashint8extended(n, 0), 'plant number ' || n, 1 + abs(hashint4(n) % 500) from generate_series(1, 100000) as n`);
   await webhooksIn(database).add();
-  const { rows } = await sql<Record<string, string>>`explain ${selectStates}`.execute(database.sql);
+  const { rows } = await sql<Record<string, string>>`explain ${selectKnown}`.execute(database.sql);
   const plan = rows.map((row) => row['QUERY PLAN']).join('\n');
   expect(plan).toMatch(/Index .*Scan.* on plants\b/);
   expect(plan).not.toMatch(/(Seq|Bitmap Heap) Scan on plants\b/);
+  // No count for metrics.
+  const shown = { endpoint: ENDPOINT, position: expect.any(Object), end: expect.any(Object), isParked: false };
+  expect(await endpointStates(database, runnerOn(database))()).toEqual([shown]);
 });
 
 test('is told to operators also without the row of the feed, which a restore may have left out', async () => {
   const { database, query } = await onServer();
   await webhooksIn(database).add();
   await query('delete from change_feed');
-  const { rows } = await selectStates.execute(database.sql);
+  const { rows } = await selectKnown.execute(database.sql);
   expect(rows).toEqual([expect.objectContaining({ endpoint: ENDPOINT, backlog: 0 })]);
 });
 

@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { type KnownEndpoint, MAX_COUNTED, type WebhookEndpoints } from '../../../application/maintenance.ts';
 import type { Position } from '../../../application/ports.ts';
+import type { EndpointState } from '../../../application/webhooks/ports.ts';
 import { MIN_INT64 } from '../../../domain/plant.ts';
 import { positionOf } from '../../feed/change-cursor.ts';
 import { lastBefore, SETTLED } from '../changes/feed-state.ts';
@@ -8,12 +9,20 @@ import type { Database } from '../database.ts';
 import type { Run } from '../run.ts';
 import { ROW } from './webhook-positions.ts';
 
-interface Row extends Omit<KnownEndpoint, 'position' | 'end' | 'reason' | 'failing'>, Position {
+interface StateRow extends Omit<EndpointState, 'position' | 'end'>, Position {
   readonly end_changed: bigint | null;
   readonly end_id: bigint | null;
+}
+
+interface KnownRow extends StateRow, Omit<KnownEndpoint, keyof EndpointState | 'reason' | 'failing'> {
   readonly reason: string | null;
   readonly failing_changed: bigint | null;
   readonly failing_id: bigint | null;
+}
+
+/** How the endpoints are doing, for each scrape of metrics. */
+export function endpointStates({ sql: database }: Database, run: Run): () => Promise<EndpointState[]> {
+  return async () => (await run('reads', () => selectStates.execute(database))).rows.map(stateOf);
 }
 
 export function webhookEndpoints({ sql: database }: Database, run: Run): WebhookEndpoints {
@@ -28,8 +37,8 @@ export function webhookEndpoints({ sql: database }: Database, run: Run): Webhook
 
   return {
     async states() {
-      const { rows } = await run('reads', () => selectStates.execute(database));
-      return rows.map(stateOf);
+      const { rows } = await run('reads', () => selectKnown.execute(database));
+      return rows.map(knownOf);
     },
     resume: (endpoint) => change(endpoint, ROW.isSameTable),
     skip(endpoint, { changed, id }) {
@@ -45,24 +54,30 @@ export function webhookEndpoints({ sql: database }: Database, run: Run): Webhook
 /** Takes the lease from whoever has it, and gives it to nobody before it expires: until then that one may begin requests. */
 const NO_HOLDER = sql`holder = case when holder is not null then gen_random_uuid() end`;
 
-/** What is known of all endpoints. */
-export const selectStates = sql<Row>`
-  select endpoint, webhooks.changed, webhooks.id, parked as "isParked", failures, reason, failing_changed, failing_id,
-    holder is not null and expires > now() as "isLeased",
-    case when ${ROW.isDue} then 0 else extract(epoch from retry_at - now()) end::float8 as "retryIn",
-    last.changed as end_changed, last.id as end_id, backlog
+/** @param more columns that begin with a comma */
+const statesWith = <Row extends StateRow>(more = sql``) => sql<Row>`
+  select endpoint, webhooks.changed, webhooks.id, parked as "isParked", last.changed as end_changed, last.id as end_id${more}
   from webhooks left join (select ${SETTLED} as settled from change_feed where single = 1) as feed on true
-  left join lateral (${lastBefore(sql`settled`)}) as last on true
-  cross join lateral (
-    select count(*)::int as backlog from (
-      select from plants where (plants.changed, plants.id) > (webhooks.changed, webhooks.id) and plants.changed < settled
-      order by plants.changed, plants.id limit ${sql.lit(MAX_COUNTED)}
-    ) as one
-  ) as counted order by endpoint`;
+  left join lateral (${lastBefore(sql`settled`)}) as last on true order by endpoint`;
 
-function stateOf(row: Row): KnownEndpoint {
-  const { changed, id, end_changed, end_id, failing_changed, failing_id, reason, ...others } = row;
+const selectStates = statesWith();
+
+/** The same with what only operators ask for: what waits is counted row by row. */
+export const selectKnown = statesWith<KnownRow>(sql`, failures, reason, failing_changed, failing_id,
+  holder is not null and expires > now() as "isLeased",
+  case when ${ROW.isDue} then 0 else extract(epoch from retry_at - now()) end::float8 as "retryIn",
+  (select count(*)::int from (
+    select from plants where (plants.changed, plants.id) > (webhooks.changed, webhooks.id) and plants.changed < settled
+    order by plants.changed, plants.id limit ${sql.lit(MAX_COUNTED)}
+  ) as one) as backlog`);
+
+function stateOf({ endpoint, changed, id, end_changed, end_id, isParked }: StateRow): EndpointState {
   const position = { changed, id };
-  const end = positionOf(end_changed, end_id) ?? position;
-  return { ...others, position, end, reason: reason ?? undefined, failing: positionOf(failing_changed, failing_id) };
+  return { endpoint, position, end: positionOf(end_changed, end_id) ?? position, isParked };
+}
+
+function knownOf(row: KnownRow): KnownEndpoint {
+  const { backlog, isLeased, failures, reason, failing_changed, failing_id, retryIn } = row;
+  const failing = positionOf(failing_changed, failing_id);
+  return { ...stateOf(row), backlog, isLeased, failures, reason: reason ?? undefined, failing, retryIn };
 }
