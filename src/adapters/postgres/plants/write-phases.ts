@@ -3,9 +3,8 @@ import { changed, type Precondition } from '../../../domain/precondition.ts';
 import { unavailable } from '../failures.ts';
 
 /*
- * The phases of a write: INSERT, a look-up of the ids that were taken, UPDATE of the rows that are still at the version that
- * was found. Each function takes the writes of a list from a phase to their next ones, given what its statement has returned,
- * and leaves alone those that are in another phase.
+ * The phases of a write: INSERT, a look-up of taken ids, UPDATE of rows that are still at the version that was found. Each
+ * function takes the writes of a list on from one phase, given what its statement has returned, and leaves alone the others.
  */
 
 /** What is wanted of an id. */
@@ -45,7 +44,7 @@ export interface Pending {
   readonly state: State;
   /** Whether an INSERT of it may have been done, or may yet be, without this process knowing. */
   readonly isUncertain: boolean;
-  /** Whether it has had its second INSERT, since its id was taken and then free: there is no third. */
+  /** Whether it has had its second INSERT, since its id was taken, and then free by a purge: there is no third. */
   readonly isSecond: boolean;
 }
 
@@ -99,26 +98,23 @@ export function afterLookUp<P extends Pending>(
     if (now >= until) return failed(one, OVERDUE);
     if (row === undefined) {
       if (!write.adds) return done(one, { before: undefined, after: undefined });
-      // Perhaps a deleted plant held the id, and was purged before the look-up.
       return isSecond ? failed(one, `plant ${id} ${NOT_STORED}`) : { ...one, state: { at: 'insert' }, isSecond: true };
     }
     const before = contents.get(id) ?? row.stored;
     const after = replaces === undefined ? before : changed(before, target, replaces);
     if (after !== 'unmet' && !isSamePlant(before, after)) contents.set(id, after);
-    const content = contents.get(id);
-    const written = { before, after };
+    const [content, written] = [contents.get(id), { before, after }];
     return content === undefined ? done(one, written) : { ...one, state: { at: 'update', row, content, written } };
   });
 }
 
-/** What becomes of a row. */
+/** What becomes of a row that was found; nothing of those that are left as they were. */
 export interface RowChange {
   readonly before: NewPlant;
   readonly version: bigint;
   readonly after: NewPlant | 'deleted';
 }
 
-/** What the UPDATE makes of the rows that were found; nothing of those that are left as they were. */
 export function rowChanges(list: readonly Pending[]): RowChange[] {
   const changes = new Map<bigint, RowChange>();
   for (const { write, state } of list) {
@@ -157,9 +153,7 @@ const OVERDUE = 'the plant stayed locked, or kept changing, until the call timed
 const NOT_STORED = 'was not stored: a trigger or a rule may drop it';
 const UNKNOWN = 'a connection was lost, and what is stored now does not show whether its statement ran';
 
-function done<P extends Pending>(one: P, written: Written): P {
-  return { ...one, state: { at: 'done', written } };
-}
+const done = <P extends Pending>(one: P, written: Written): P => ({ ...one, state: { at: 'done', written } });
 
 function failed<P extends Pending>(one: P, reason: string): P {
   return { ...one, state: { at: 'failed', error: unavailable(reason) } };
