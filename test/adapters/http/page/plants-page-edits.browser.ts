@@ -255,9 +255,11 @@ test('offers no Save where neither text can be edited, and marks what somebody e
   await deleteForGood(page);
   await says(page, '41200: ');
   await showsForm(page, { Name: 'theirs', Tag: 'their\ntag' });
-  await save(page, { Name: 'mine' });
+  await save(page, { Name: '🌿'.repeat(1_001) });
+  await page.locator('#plant-name:invalid').waitFor();
+  await save(page, { Name: '🌿'.repeat(1_000) });
   await dialog(page).waitFor({ state: 'hidden' });
-  expect(stored.get(2n)).toEqual({ id: 2n, name: 'mine', tag: theirTag });
+  expect(stored.get(2n)).toEqual({ id: 2n, name: '🌿'.repeat(1_000), tag: theirTag });
 
   await openPlant(page, 1, { Name: 'Ficus carica' });
   await fillIn(page, { Name: 'Ficus carica, mine' });

@@ -15,7 +15,7 @@ export function plantEditor(
   const [dialog, takeTheirs] = [byId('editor', HTMLDialogElement), byId('take-theirs', HTMLButtonElement)];
   const [form, save] = [byId('plant', HTMLFormElement), byId('save', HTMLButtonElement)];
   const [id, emptyTag] = [byId('plant-id', HTMLInputElement), byId('plant-empty-tag', HTMLInputElement)];
-  const [name, tag] = [textField('plant-name'), textField('plant-tag')];
+  const [name, tag] = [textField('plant-name', 1_000), textField('plant-tag', 200)];
   const offerTags = choices.toClick(tag.choice('plant-tags'));
   /** The plant as it was last read; undefined while a plant is added. */
   let stored = /** @type {Plant | undefined} */ (undefined);

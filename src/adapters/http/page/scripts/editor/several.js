@@ -18,7 +18,7 @@ const AT_ONCE = 4;
 export function severalPlants(selection, choices, { apply, failed, announce }) {
   const [dialog, form] = [byId('several', HTMLDialogElement), byId('several-form', HTMLFormElement)];
   const [bar, refusals] = [byId('several-progress', HTMLProgressElement), byId('several-refused', HTMLTextAreaElement)];
-  const tag = textField('several-tag');
+  const tag = textField('several-tag', 200);
   const offerTags = choices.toClick(tag.choice('several-tags'));
   let rows = /** @type {readonly Row[]} */ ([]);
   let kind = /** @type {'deleting' | 'tagging'} */ ('deleting');

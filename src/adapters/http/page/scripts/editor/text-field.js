@@ -2,11 +2,14 @@
 import { byId, make, write } from '../dom.js';
 import { charactersOf, cut, differenceOf, nodesOf, numberOf } from '../texts.js';
 
-/** The maximum number of characters that a field shows, and of a text that it can edit. */
+/** The maximum number of characters that a field shows, and of a text that it can edit, if only to shorten it. */
 const MAX_LENGTH = 10_000;
 
-/** The field of the editor for one text of a plant, with its note, and what somebody else has stored beside it. */
-export function textField(/** @type {string} */ id) {
+/**
+ * The field of the editor for one text of a plant, with its note, and what somebody else has stored beside it. The service
+ * takes at most so many characters.
+ */
+export function textField(/** @type {string} */ id, /** @type {number} */ most) {
   const field = byId(id, HTMLTextAreaElement);
   let stored = /** @type {string | undefined} */ (undefined);
   let mayType = true;
@@ -25,11 +28,19 @@ export function textField(/** @type {string} */ id) {
     field.value = isEditable ? text : text.slice(0, MAX_LENGTH).toWellFormed();
     mayType = isEditable && mayEdit;
     lock(false);
+    checkLength();
     // A field shows no signs.
     const signed = make('span', {}, ...nodesOf(cut(text.replaceAll('\n', ' '))));
     const signs = text && signed.querySelector('.sign') ? ['As stored: ', signed] : [];
     write(`${id}-note`, ...(isEditable ? signs : [`${why}: only another client can change it.`]));
   }
+
+  function checkLength() {
+    field.setCustomValidity(
+      Array.from(field.value).length > most ? `At most ${charactersOf(most)} can be stored.` : '',
+    );
+  }
+  field.addEventListener('input', checkLength);
 
   /** Takes no keys while it is locked, and keeps the focus. */
   function lock(/** @type {boolean} */ isLocked) {
