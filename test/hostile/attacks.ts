@@ -225,7 +225,7 @@ export const attacks: readonly Attack[] = [
       turnsPerSecond: 500,
     },
   ),
-  insidersBody('nested arrays', ['400 40000'], '['.repeat(half) + ']'.repeat(half)),
+  insidersBody('nested arrays', ['400 40022'], '['.repeat(half) + ']'.repeat(half)),
   insidersBody('a wide object', ['200 ok'], filled('{"id":1,"name":"Monstera"', ',"a":0', '}')),
   insidersBody('a number of 65,000 digits', ['400 40022'], filled('{"name":"x","id":', '9', '}')),
   insidersBody('a name of escapes', ['400 40022'], filled('{"id":2,"name":"', '\\u0000', '"}')),

@@ -69,7 +69,7 @@ test.each([
 
 test('cuts searches on Postgres off at the deadline, which is no defect', async () => {
   const database = await migratedDatabase();
-  await database.query("insert into plants (id, name) select id, 'Monstera' from generate_series(1, 200000) as id");
+  await database.query("insert into plants (id, name) select id, 'Monstera' from generate_series(1, 1000000) as id");
   const environment = { DATABASE_URL: database.url, ACCESS_TOKENS: TOKEN, SHUTDOWN_TIMEOUT: '1s', SHUTDOWN_DELAY: '0' };
   const service = await startService(await temporaryFolder(), environment);
   const searches = Array.from({ length: 4 }, () => get(service.apiUrl, '/plants?name=nowhere', CLOSE));

@@ -1,8 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import type { NewPlant } from '../../../src/domain/plant.ts';
+import { MAX_INT64, MIN_INT64, type NewPlant } from '../../../src/domain/plant.ts';
 import { applyTo, deletion, readPage, readToEnd, sorted } from '../../support/plants/changes.ts';
 import { is } from '../../support/plants/unchecked-plants.ts';
+import { ODD } from './odd-texts.ts';
 import { type Open, opened } from './subject.ts';
 
 export function followsChanges(open: Open): void {
@@ -18,7 +19,11 @@ export function followsChanges(open: Open): void {
 
     test('reads the newest state of each plant once, in the order of their last changes', async () => {
       const start = await now();
-      const all = [205n, 201n, 203n, 202n, 204n].map((id) => ({ ...plant(id), tag: `${id}` }));
+      const all = [205n, 201n, 203n, 202n, MIN_INT64 + 1n, MAX_INT64 - 1n].map((id) => ({
+        ...plant(id),
+        tag: `${id}`,
+      }));
+      all.push(...ODD.map((text, n) => ({ id: 9_007_199_254_740_993n + BigInt(n), name: text, tag: text })));
       for (const each of all) await plants.add(each);
       const read = await readToEnd(plants, start);
       expect(read.changes).toEqual(all);
@@ -29,7 +34,7 @@ export function followsChanges(open: Open): void {
       await plants.remove(202n);
       const after = [plant(203n, 'changed'), plant(201n, 'changed again'), deletion(202n)];
       expect((await readToEnd(plants, read.next)).changes).toEqual(after);
-      expect((await readToEnd(plants, start)).changes).toEqual([all[0], all[4], ...after]);
+      expect((await readToEnd(plants, start)).changes).toEqual([all[0], ...all.slice(4), ...after]);
     });
 
     test('begins at its end with now, and then has what is committed later', async () => {
