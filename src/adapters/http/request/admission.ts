@@ -33,8 +33,6 @@ export function admission(
         if (inFlight >= maxRequests || allBytes + bytes > maxRequestBytes) throw new HttpError(refusal);
         allBytes += bytes;
         try {
-          // What cannot be read to its end has no effect.
-          if (state.refusal !== undefined) throw state.refusal;
           const body = read(ctx);
           state.body = body instanceof Promise ? await body : body;
           const weighed = state.body.length * weight;

@@ -33,13 +33,12 @@ export function bodyReader(limit: number): BodyReader {
 
   async function parsed(ctx: OperationContext): Promise<Buffer> {
     const { req: request, res: response } = ctx;
-    // RFC 9110 section 10.1.1: an HTTP/1.0 client would not understand it.
-    if (request.headers.expect !== undefined && request.httpVersion !== '1.0') response.writeContinue();
-    limitChunks(request);
+    if (ctx.state.unreadable !== undefined) throw ctx.state.unreadable;
+    if (request.headers.expect !== undefined) response.writeContinue();
     try {
       await parse(ctx, async () => {});
     } catch (error) {
-      // Of `limitChunks` or the parser.
+      // By the server: what comes is malformed, or comes too slowly.
       if (error instanceof HttpError) throw error;
       // raw-body leaves the remaining body unread, and Node would wait for it before the next request.
       request.resume();
@@ -63,8 +62,7 @@ export const noBodyReader: BodyReader = { sizeOf: () => 0, read: () => EMPTY };
 
 /**
  * The body if its size is declared and all of it is here, as when a small body came in one packet with its headers.
- * That needs no promise, no listeners and no copy: a sixth of what a create allocates. In however many chunks the body
- * came, Node buffers no more of it than `highWaterMark` and one read (server.ts).
+ * That needs no promise, no listeners and no copy: a sixth of what a create allocates.
  */
 function arrived(request: IncomingMessage): Buffer | undefined {
   const { 'content-length': length, expect } = request.headers;
@@ -74,24 +72,4 @@ function arrived(request: IncomingMessage): Buffer | undefined {
   // The end of the stream is still to come; unread, it would keep the request in memory while the connection is idle.
   request.resume();
   return body;
-}
-
-/** Each chunk takes some 350 bytes while the body is read, and joining a million blocks the event loop for 0.3 s. */
-const FREE_CHUNKS = 1_000;
-/** Bytes that further chunks must have on average: half of what the smallest TCP packets carry. */
-const MIN_AVERAGE_CHUNK = 256;
-
-/** Fails the reading of a body with HttpError `body_too_large` once it has come in too many chunks. */
-function limitChunks(request: IncomingMessage): void {
-  let chunks = 0;
-  let bytes = 0;
-  request.on('data', ({ length }: Buffer) => {
-    chunks++;
-    bytes += length;
-    if (chunks <= FREE_CHUNKS + bytes / MIN_AVERAGE_CHUNK) return;
-    // The chunks read so far stay in memory until the response is sent, so nothing more is read.
-    request.socket.pause();
-    const message = 'the body must not be sent in so many small chunks';
-    request.emit('error', new HttpError('body_too_large', message, { Connection: 'close' }));
-  });
 }

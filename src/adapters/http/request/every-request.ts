@@ -32,7 +32,7 @@ export function logging(log: Logger, onlyFailures: boolean, observer?: RequestOb
       operation: undefined,
       access: undefined,
       failure: undefined,
-      refusal: undefined,
+      unreadable: undefined,
       isAdmitted: false,
     };
     ctx.res.setHeader('X-Request-Id', requestId);
@@ -46,7 +46,7 @@ export function logging(log: Logger, onlyFailures: boolean, observer?: RequestOb
 export const errors: RequestMiddleware = async (ctx, next) => {
   const { state } = ctx;
   ctx.req.on('error', (error) => {
-    if (error instanceof HttpError) state.refusal = error;
+    if (error instanceof HttpError) state.unreadable = error;
   });
   try {
     await next();
@@ -84,7 +84,7 @@ const HOST = /^(?:[\w\-.~!$&'()*+,;=%]*|\[[\da-fA-F:.]+\])(?::\d*)?$/;
 export const refuseMalformed: RequestMiddleware = (ctx, next) => {
   const { headers, httpVersion, rawHeaders } = ctx.req;
   if (rawHeaders.length > 2 * MAX_HEADERS) throw new HttpError('headers_too_large');
-  const { host, authorization, expect, 'transfer-encoding': encoding } = headers;
+  const { host, authorization, expect } = headers;
   // RFC 9112 section 3.2: exactly one. Node joins several values, with a space between them (server.ts).
   if (host === undefined ? httpVersion !== '1.0' : !HOST.test(host)) {
     throw new HttpError('malformed_request', 'the request must have one valid Host header');
@@ -93,25 +93,13 @@ export const refuseMalformed: RequestMiddleware = (ctx, next) => {
   if (authorization?.includes(', ') && (ctx.req.headersDistinct.authorization ?? []).length > 1) {
     throw new HttpError('malformed_request', 'the request must not have more than one Authorization header');
   }
-  // RFC 9112 section 6.1: in HTTP/1.0 it is a framing error, so nothing behind the request can be trusted.
-  if (encoding !== undefined && (httpVersion === '1.0' || encoding.toLowerCase() !== 'chunked')) {
-    const message = 'Transfer-Encoding may only be chunked, and HTTP/1.0 has none: send a Content-Length';
-    throw new HttpError('malformed_request', message, { Connection: 'close' });
-  }
-  if (!hasValidTarget(ctx)) {
-    throw new HttpError('malformed_request', 'the request target must be a path or a URL, without a fragment');
-  }
+  if (!hasPath(ctx)) throw new HttpError('malformed_request', 'the request target must be a path or a URL');
   if (expect !== undefined && expect.toLowerCase() !== '100-continue') throw new HttpError('expectation_failed');
   return next();
 };
 
-/**
- * A path or a URL. RFC 9112 section 3.2: clients do not send fragments; the router would ignore them. Koa reads the
- * target by url.parse, which fails at some URLs, such as `http://%@x/`.
- */
-function hasValidTarget(ctx: RequestContext): boolean {
-  const { url = '' } = ctx.req;
-  if (url.includes('#') || (!url.startsWith('/') && url !== '*' && !URL.canParse(url))) return false;
+/** Koa reads the target by url.parse, which throws at some URLs, such as `http://[/plants`. */
+function hasPath(ctx: RequestContext): boolean {
   try {
     return ctx.path !== undefined;
   } catch {

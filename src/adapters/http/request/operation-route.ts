@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import type { RouterContext } from '@koa/router';
 import type { Next } from 'koa';
@@ -6,7 +7,6 @@ import { ifNoneMatch } from '../contract/etag.ts';
 import type { Operation } from '../contract/operation.ts';
 import { isWhole, JSON_TYPE } from '../contract/responses.ts';
 import { errorResponse, HttpError } from '../http-errors.ts';
-import { keepConnection } from '../sockets/connection-limits.ts';
 import { setHeaders } from './every-request.ts';
 import type { responseLimits } from './response-limits.ts';
 import type { OperationMiddleware, OperationState } from './state.ts';
@@ -24,7 +24,6 @@ export function authorize({ operationId, permission }: Operation, verifyToken: T
     if (token === undefined) throw new HttpError('token_missing');
     const access = await verifyToken(token);
     if (access === undefined) throw new HttpError('token_refused');
-    keepConnection(req.socket);
     state.access = access;
     if (!access.permissions.has(permission)) throw new HttpError('insufficient_scope');
     await next();
@@ -35,25 +34,17 @@ export function authorize({ operationId, permission }: Operation, verifyToken: T
 export function prepare(operation: Operation) {
   return (ctx: RouterContext<OperationState>, next: Next) => {
     const { req: request, params, querystring: query, state } = ctx;
-    const signal = () => disconnection(ctx);
+    const signal = () => closing(ctx.res);
     state.invoke = operation.prepare({ path: params, query, request, permissions: state.access.permissions, signal });
     return next();
   };
 }
 
-/**
- * Aborts when the response has closed, or the client leaves. A client that has closed its side may still wait for its
- * response, and gets it soon; more often it has gone, and nothing else would show that before something is sent.
- */
-function disconnection({ req: { socket }, res }: RouterContext<OperationState>): AbortSignal {
+/** Aborts when a response has closed, as it has when its client has left. */
+function closing(response: ServerResponse): AbortSignal {
   const controller = new AbortController();
-  const abort = () => {
-    socket.off('end', abort);
-    controller.abort();
-  };
-  if (socket.readableEnded || res.closed) abort();
-  else socket.once('end', abort);
-  res.once('close', abort);
+  if (response.closed) controller.abort();
+  else response.once('close', () => controller.abort());
   return controller.signal;
 }
 

@@ -15,8 +15,8 @@ export interface RequestState {
   access: Access | undefined;
   /** Why its response is an error, with the `error` of its body. */
   failure: { readonly error: number; readonly thrown: unknown } | undefined;
-  /** Why the rest of the request cannot be read: it is malformed, or comes too slowly. By `errors`. */
-  refusal: HttpError | undefined;
+  /** Why the rest of its body cannot be read: it is malformed, or comes too slowly. By the server (connections.ts). */
+  unreadable: HttpError | undefined;
   /** Whether it counts among the requests in flight. */
   isAdmitted: boolean;
 }

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { expect, test } from '@jest/globals';
-import { startApiServer } from '../../../support/api-server.ts';
-import { eventually } from '../../../support/eventually.ts';
-import { atEnd } from '../../../support/lifetimes.ts';
+import { startApiServer } from '../../support/api-server.ts';
+import { eventually } from '../../support/eventually.ts';
+import { atEnd } from '../../support/lifetimes.ts';
 
 /** More than libuv looks at in one poll. */
 const CLIENTS = 1_500;

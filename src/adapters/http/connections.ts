@@ -1,0 +1,92 @@
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { onePerConnection, type Refuse, unreadable } from './server-refusals.ts';
+
+/** Requests behind one that is in progress, after which their connection is closed at once: they are a flood. */
+const MAX_BEHIND = 100;
+
+interface Connection {
+  /** The newest that the app has. */
+  response: ServerResponse | undefined;
+  /** How many requests have come behind one in progress: then none that follows has an effect. */
+  behind: number;
+}
+
+/**
+ * Lets a connection have one request at a time: Node would begin another beside it, and of two changes either could be the
+ * last.
+ */
+export function connections(handle: RequestListener, refuse: Refuse) {
+  const open = new Map<Socket, Connection>();
+  let isStopping = false;
+
+  return {
+    /** A connection has opened. */
+    add(socket: Socket): void {
+      open.set(socket, { response: undefined, behind: 0 });
+      socket.once('close', () => open.delete(socket));
+    },
+
+    /** The headers of a request have arrived. */
+    handle(request: IncomingMessage, response: ServerResponse): void {
+      const connection = open.get(request.socket);
+      if (connection === undefined) return;
+      if (connection.behind > 0 || isInProgress(connection.response)) {
+        connection.behind++;
+        // Node sends it after the response in progress, closes the connection then, and sends no other.
+        if (connection.behind === 1) refuse(onePerConnection(), 'pipelined', response);
+        else if (connection.behind > MAX_BEHIND) request.socket.destroy();
+        return;
+      }
+      connection.response = response;
+      // Behind an offered upgrade, Node's parser discards the rest of what it has read.
+      if (isStopping || request.headers.upgrade !== undefined) response.setHeader('Connection', 'close');
+      handle(request, response);
+    },
+
+    /** The parser could not read what has come, or its time is up. */
+    fail({ code }: NodeJS.ErrnoException, socket: Socket): void {
+      const response = open.get(socket)?.response;
+      const error = unreadable(code);
+      if (!socket.writable) socket.destroy();
+      else if (response === undefined || isOver(response)) refuse(error, code, socket);
+      // The app responds, which may wait for the rest of the body.
+      else if (!response.req.complete && !response.headersSent) response.req.emit('error', error);
+      // Another response would seem to be that to the request in progress, or a second one to the same.
+      else socket.destroy();
+    },
+
+    /** Nothing has been sent or received for a while. */
+    timeOut(socket: Socket): void {
+      const response = open.get(socket)?.response;
+      // What the app works on has deadlines of its own, but what is to be sent waits for its client.
+      if (!isInProgress(response) || response.writableEnded || socket.writableLength > 0) socket.destroy();
+    },
+
+    /** From now on, each response closes its connection, unless its headers have been sent. */
+    endAfterResponses(): void {
+      isStopping = true;
+      for (const { response } of open.values()) {
+        if (response?.headersSent === false) response.setHeader('Connection', 'close');
+      }
+    },
+
+    /** Whether a response is ended, and clients have yet to take some of it: Node's `close` would cut it. */
+    areSending: (): boolean =>
+      [...open.values()].some(({ response }) => isInProgress(response) && response.writableEnded),
+
+    /** Closes those without a request; Node's `closeIdleConnections` leaves those that never had one. @returns how many are open */
+    closeIdle(): number {
+      for (const [socket, { response }] of open) if (!isInProgress(response)) socket.destroy();
+      return open.size;
+    },
+  };
+}
+
+/** Until the last byte of a response has been given to the system, so that a client that has read it may send the next request. */
+function isInProgress(response: ServerResponse | undefined): response is ServerResponse {
+  return response !== undefined && !response.writableFinished;
+}
+
+/** Whether a request has come whole, and has its response. */
+const isOver = ({ writableFinished, req }: ServerResponse) => writableFinished && req.complete;
