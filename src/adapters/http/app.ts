@@ -6,21 +6,21 @@ import type { UseCases } from '../../application/use-cases.ts';
 import { MAX_PLANT_BYTES } from '../../wire/schemas.ts';
 import { changeOperations } from './contract/change-operations.ts';
 import { importOperation } from './contract/import/import-operation.ts';
-import { listOperation, searchLimit } from './contract/list-operation.ts';
+import { listOperation } from './contract/list-operation.ts';
 import { openApiDocument } from './contract/openapi.ts';
+import type { Operation } from './contract/operation.ts';
 import { overviewOperations } from './contract/overview-operations.ts';
 import { plantOperations } from './contract/plant-operations.ts';
 import { JSON_TYPE } from './contract/responses.ts';
 import { docsRoutes } from './docs/docs-page.ts';
 import { plantsPageRoutes } from './page/plants-page.ts';
-import { type AdmissionLimits, admission } from './request/admission.ts';
-import { bodyReader, noBodyReader } from './request/body.ts';
+import { admission } from './request/admission.ts';
+import { bodyReader } from './request/body.ts';
 import { cors } from './request/cors.ts';
-import { errors, logging, logUncaught, refuseMalformed, refuseUnknown } from './request/every-request.ts';
+import { everyRequest, logUncaught, refuseUnknown } from './request/every-request.ts';
 import type { RequestObserver } from './request/log-line.ts';
-import { authorize, prepare, respond } from './request/operation-route.ts';
-import { responseLimits } from './request/response-limits.ts';
-import type { OperationState, RequestState } from './request/state.ts';
+import { operationHandler } from './request/operation-handler.ts';
+import type { RequestState } from './request/state.ts';
 
 interface ApiOptions {
   readonly cases: UseCases;
@@ -28,7 +28,7 @@ interface ApiOptions {
   /** Bytes of a list. */
   readonly bodyLimit: number;
   /** The limits of reads, and the same for writes. */
-  readonly limits: AdmissionLimits;
+  readonly limits: { readonly maxRequests: number; readonly maxRequestBytes: number };
   /** Lists that are streamed at once. */
   readonly maxStreams: number;
   /** Requests for changes at once, including those that wait for a change. */
@@ -43,17 +43,12 @@ interface ApiOptions {
   readonly observer?: RequestObserver;
 }
 
-/** Lists that are imported at once. */
-const MAX_LISTS = 4;
-
-/** Bytes of memory for each byte of a list: its records, and a message for each that is refused, twice. */
-const LIST_WEIGHT = 16;
-
 /** The public API: every operation behind bearer authentication, the OpenAPI document and the pages for people. */
 export function api(options: ApiOptions) {
   const { cases, verifyToken, bodyLimit, limits, maxStreams, maxFollowers } = options;
   const { baseUrl, corsOrigins = [], pages, log, observer } = options;
-  const search = searchLimit();
+  const admitted = admission(limits, maxStreams, maxFollowers);
+  const { search } = admitted;
   const operations = [
     listOperation(cases, search),
     // Before that of `/plants/{id}`.
@@ -62,31 +57,12 @@ export function api(options: ApiOptions) {
     importOperation(cases),
     ...changeOperations(cases),
   ];
-  // Reads, writes, requests that wait and lists have limits of their own, so that no kind keeps another out.
-  const admissions = {
-    read: admission(limits),
-    write: admission(limits),
-    list: admission({ ...limits, maxRequests: MAX_LISTS }, 'too_many_alike', LIST_WEIGHT),
-    wait: admission({ ...limits, maxRequests: maxFollowers }, 'too_many_alike'),
-  };
-  const responses = responseLimits(limits.maxRequestBytes, maxStreams);
-  const [plantReader, listReader] = [bodyReader(MAX_PLANT_BYTES), bodyReader(bodyLimit)];
-
-  const router = new Router<OperationState>({ sensitive: true, strict: true });
+  const bodyReaders = { plant: bodyReader(MAX_PLANT_BYTES), list: bodyReader(bodyLimit) };
+  const surroundings = { operations, verifyToken, limits: admitted, bodyReaders };
+  const router = new Router<RequestState>({ sensitive: true, strict: true });
   for (const operation of operations) {
-    const { method, permission, requestContent, limits: kind } = operation;
-    const path = operation.path.replace(/\{(\w+)\}/g, ':$1');
-    const reader = kind === 'list' ? listReader : plantReader;
-    const body = Object.keys(requestContent).length > 0 ? reader : noBodyReader;
-    const { admit } = admissions[kind ?? (permission === 'read' ? 'read' : 'write')];
-    // The order of the checks is documented.
-    router[method.toLowerCase() as Lowercase<typeof method>](
-      path,
-      authorize(operation, verifyToken),
-      prepare(operation),
-      admit(body),
-      respond(operation, operations, responses.count),
-    );
+    const method = operation.method.toLowerCase() as Lowercase<Operation['method']>;
+    router[method](operation.path.replace(/\{(\w+)\}/g, ':$1'), operationHandler(operation, surroundings));
   }
   // Bytes are shared by all responses that a client has not taken yet; a text would be copied for each.
   let document: Buffer | undefined;
@@ -105,9 +81,7 @@ export function api(options: ApiOptions) {
 
   const app = new Koa<RequestState>();
   app.on('error', logUncaught(log));
-  app.use(logging(log, false, observer));
-  app.use(errors);
-  app.use(refuseMalformed);
+  app.use(everyRequest(log, false, observer));
   if (corsOrigins.length > 0) app.use(cors(corsOrigins, methods));
   app.use(router.routes());
   app.use(pageRouter.routes());
@@ -119,8 +93,8 @@ export function api(options: ApiOptions) {
     /** The operationIds, in the order of the documentation. */
     operations: operations.map(({ operationId }) => operationId),
     /** Lists that are being streamed. */
-    streams: responses.streams,
+    streams: admitted.stream.count,
     /** Requests for changes in progress, including those that wait for a change. */
-    followers: admissions.wait.inFlight,
+    followers: admitted.wait.count,
   };
 }

@@ -1,5 +1,6 @@
 import { type ErrorCode, PlantStoreError } from '../../domain/errors.ts';
 import { fieldRules } from '../../domain/plant.ts';
+import { JSON_TYPE } from './contract/responses.ts';
 
 type HeaderFields = Readonly<Record<string, string>>;
 
@@ -95,7 +96,7 @@ export function errorResponse(thrown: unknown) {
   return {
     status,
     error,
-    headers: { ...headers, ...(expected instanceof HttpError && expected.headers) },
+    headers: { 'Content-Type': JSON_TYPE, ...headers, ...(expected instanceof HttpError && expected.headers) },
     body: JSON.stringify({ error, message: words }),
   };
 }

@@ -5,7 +5,7 @@ import type { Logger } from 'pino';
 import { JSON_TYPE } from './contract/responses.ts';
 import { errorKinds, HttpError } from './http-errors.ts';
 import { isLoopback } from './loopback.ts';
-import { errors, logging, logUncaught, refuseMalformed, refuseUnknown, setHeaders } from './request/every-request.ts';
+import { everyRequest, logUncaught, refuseUnknown, setHeaders } from './request/every-request.ts';
 import type { RequestContext, RequestMiddleware, RequestState } from './request/state.ts';
 import type { ServedApp } from './server.ts';
 
@@ -55,9 +55,7 @@ export function management(
   const app = new Koa<RequestState>();
   app.on('error', logUncaught(log));
   // Probes come every few seconds: only failures are logged.
-  app.use(logging(log, true));
-  app.use(errors);
-  app.use(refuseMalformed);
+  app.use(everyRequest(log, true));
   if (isLoopback(host)) app.use(refuseOtherHosts);
   app.use(router.routes());
   app.use(refuseUnknown('this port has /live, /ready and /metrics'));

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
-import { JSON_TYPE } from './contract/responses.ts';
 import { errorResponse, HttpError } from './http-errors.ts';
 import { commonHeaders } from './request/every-request.ts';
 import type { RequestObserver } from './request/log-line.ts';
@@ -36,8 +35,8 @@ export function serverRefusals(log: Logger, observer?: RequestObserver): Refuse 
   return (refused, reason, to) => {
     const requestId = randomUUID();
     const { status, error, headers: own, body } = errorResponse(refused);
-    const content = { 'Content-Type': JSON_TYPE, 'Content-Length': `${Buffer.byteLength(body)}` };
-    const headers = { 'X-Request-Id': requestId, ...commonHeaders, ...own, ...content };
+    const known = { 'X-Request-Id': requestId, 'Content-Length': `${Buffer.byteLength(body)}` };
+    const headers = { ...known, ...commonHeaders, ...own };
     log.info({ requestId, status, error, reason }, 'request refused by the server');
     observer?.requestEnded(undefined, status, error, undefined);
     if (to instanceof ServerResponse) {

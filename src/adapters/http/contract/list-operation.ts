@@ -5,6 +5,7 @@ import { isStorableText, MAX_LENGTH } from '../../../domain/plant.ts';
 import { separators } from '../../../wire/lists/csv-cells.ts';
 import { PlantList } from '../../../wire/schemas.ts';
 import { HttpError } from '../http-errors.ts';
+import { during, type Limit } from '../request/admission.ts';
 import { noBody, type Operation, operation } from './operation.ts';
 import { choice, decimal, type Parameter } from './parameters.ts';
 import { idParameter, plantsGroup } from './plant-operations.ts';
@@ -44,28 +45,8 @@ const NEEDS_CHUNKS =
   'a stream of lines needs the chunks of HTTP/1.1, which show whether it is complete: ' +
   'use HTTP/1.1, a smaller limit or application/json';
 
-/** Searches at once, besides those that are streamed: they take turns at the store. */
-const MAX_SEARCHES = 4;
-
-/** Limits the reads that look at far more rows than they return. */
-export function searchLimit(): Search {
-  let searches = 0;
-  return async (work) => {
-    if (searches >= MAX_SEARCHES) throw new HttpError('too_many_alike');
-    searches++;
-    try {
-      return await work();
-    } finally {
-      searches--;
-    }
-  };
-}
-
-/** Counts a search while it goes on. @throws HttpError `too_many_alike` if there are too many */
-export type Search = <T>(work: () => Promise<T>) => Promise<T>;
-
 /** The operation that lists plants. */
-export function listOperation({ listPlants }: Pick<UseCases, 'listPlants'>, search: Search): Operation {
+export function listOperation({ listPlants }: Pick<UseCases, 'listPlants'>, search: Limit): Operation {
   return operation({
     operationId: 'listPlants',
     method: 'GET',
@@ -95,7 +76,7 @@ export function listOperation({ listPlants }: Pick<UseCases, 'listPlants'>, sear
         throw new PlantStoreError('invalid_plant', `separator must be left out unless Accept prefers ${CSV_TYPE}`);
       }
       const list = () => listPlants({ ...query, name, signal: signal() });
-      const { first, others, next } = await (name === undefined ? list() : search(list));
+      const { first, others, next } = await (name === undefined ? list() : during(search, list));
       if (others !== undefined && type !== JSON_TYPE && httpVersion === '1.0') {
         throw new HttpError('not_acceptable', NEEDS_CHUNKS);
       }

@@ -1,10 +1,10 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { Static, TObject, TSchema } from 'typebox';
 import type { Permission, Permissions } from '../../../application/permissions.ts';
 import type { Precondition } from '../../../domain/precondition.ts';
 import { jsonParser } from '../../../wire/json-parser.ts';
 import { HttpError, mediaTypeRule } from '../http-errors.ts';
-import { preconditionOf } from './etag.ts';
+import { ifNoneMatch, preconditionOf } from './etag.ts';
 import { type MediaType, preferredType, sentType } from './media-types.ts';
 import { decodeQuery, type Parameters, parseParameters, type Values } from './parameters.ts';
 import type { Reply, ResponseKind } from './responses.ts';
@@ -54,7 +54,7 @@ export interface Operation extends Description {
    * PlantStoreError or HttpError with one of the documented codes
    * @throws PlantStoreError `invalid_plant`, HttpError `insufficient_scope`, `not_acceptable` or `unsupported_media_type`
    */
-  prepare(head: RequestHead): (body: Buffer) => Promise<Reply>;
+  check(head: RequestHead): (body: Buffer) => Promise<Reply>;
 }
 
 interface HandlerInput<Body, Path extends Parameters, Query extends Parameters> extends Pick<RequestHead, 'signal'> {
@@ -116,7 +116,7 @@ export function operation<Body, Result, Path extends Parameters, Query extends P
     ...description,
     requestContent: content,
     response,
-    prepare({ path: texts, query: encoded, request: { headers, httpVersion }, permissions, signal }) {
+    check({ path: texts, query: encoded, request: { headers, httpVersion }, permissions, signal }) {
       const path = parseParameters(parameters, texts);
       const query = parseParameters(known, known === undefined ? {} : decodeQuery(encoded, known));
       const precondition = isConditional ? preconditionOf(headers['if-match'], headers['if-none-match']) : undefined;
@@ -129,8 +129,14 @@ export function operation<Body, Result, Path extends Parameters, Query extends P
       return async (bytes) => {
         const body = parse(bytes);
         const result = await handle({ body, path, query, precondition, type, mediaType, httpVersion, signal });
-        return response.reply(result, type);
+        const reply = response.reply(result, type);
+        return method === 'GET' && isKnown(reply, headers) ? { ...reply, status: 304, body: undefined } : reply;
       };
     },
   };
+}
+
+/** Whether the client has what it reads. */
+function isKnown({ headers: { ETag } }: Reply, { 'if-none-match': known }: IncomingHttpHeaders): boolean {
+  return ETag !== undefined && known !== undefined && ifNoneMatch(known, ETag);
 }

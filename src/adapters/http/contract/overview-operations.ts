@@ -1,6 +1,7 @@
 import type { UseCases } from '../../../application/use-cases.ts';
 import { PlantCount, TagList } from '../../../wire/schemas.ts';
-import { nameFilter, type Search, tagFilter } from './list-operation.ts';
+import { during, type Limit } from '../request/admission.ts';
+import { nameFilter, tagFilter } from './list-operation.ts';
 import { noBody, type Operation, operation } from './operation.ts';
 import { cursor, DEFAULT_LIMIT, type Parameter, pageLimit } from './parameters.ts';
 import { plantsGroup } from './plant-operations.ts';
@@ -23,7 +24,7 @@ const after: Parameter<string> = {
 /** The operations that say what there is, in bounds, without the plants themselves. */
 export function overviewOperations(
   { countPlants, listTags }: Pick<UseCases, 'countPlants' | 'listTags'>,
-  search: Search,
+  search: Limit,
 ): Operation[] {
   return [
     operation({
@@ -38,7 +39,7 @@ export function overviewOperations(
       body: noBody,
       response: jsonResponse(PlantCount),
       handle: ({ query: { tag, name }, signal }) =>
-        search(() => countPlants({ tag, name: name || undefined, signal: signal() })),
+        during(search, () => countPlants({ tag, name: name || undefined, signal: signal() })),
     }),
     operation({
       operationId: 'listTags',
@@ -55,7 +56,7 @@ export function overviewOperations(
       response: jsonResponse(TagList),
       statuses: [501],
       async handle({ query: { limit = DEFAULT_LIMIT, after }, signal }) {
-        const { tags, next } = await search(() => listTags({ after, limit, signal: signal() }));
+        const { tags, next } = await during(search, () => listTags({ after, limit, signal: signal() }));
         return { tags: [...tags], ...(next !== undefined && { next: placeOf(next) }) };
       },
     }),

@@ -9,6 +9,7 @@ import { etagOf } from './etag.ts';
 
 /** A successful response, ready to be sent. */
 export interface Reply {
+  readonly status: 200 | 204 | 304;
   /** Beyond the common ones, or in place of them. */
   readonly headers: Readonly<Record<string, string>>;
   /** The whole body, or its parts if it is streamed; undefined if it has none. */
@@ -34,13 +35,20 @@ export const JSON_TYPE = 'application/json';
 const NDJSON_TYPE = 'application/x-ndjson';
 export const CSV_TYPE = 'text/csv';
 
+/** With a body, of JSON unless the headers name another type. */
+const ok = (body: Reply['body'], headers: Reply['headers'] = {}): Reply => ({
+  status: 200,
+  headers: { 'Content-Type': JSON_TYPE, ...headers },
+  body,
+});
+
 /** A JSON value. */
 export function jsonResponse<Schema extends TObject>(schema: Schema): ResponseKind<Static<Schema>> {
   const encode = jsonEncoder(schema);
   return {
     content: { [JSON_TYPE]: schema },
     headers: {},
-    reply: (value) => ({ headers: {}, body: encode(value) }),
+    reply: (value) => ok(encode(value)),
   };
 }
 
@@ -54,10 +62,7 @@ export function plantWithETag(schema: TSchema, isCacheable = false): ResponseKin
     headers: isCacheable
       ? { ETag: `${ETAG}, or as If-None-Match to get 304 while it is the same`, ...caching }
       : { ETag: ETAG },
-    reply: (plant) => ({
-      headers: { ETag: etagOf(plant), ...(isCacheable && caching) },
-      body: plantJson(plant),
-    }),
+    reply: (plant) => ok(plantJson(plant), { ETag: etagOf(plant), ...(isCacheable && caching) }),
   };
 }
 
@@ -65,7 +70,7 @@ export function plantWithETag(schema: TSchema, isCacheable = false): ResponseKin
 export const emptyResponse: ResponseKind<void> = {
   content: {},
   headers: {},
-  reply: () => ({ headers: {}, body: undefined }),
+  reply: () => ({ status: 204, headers: {}, body: undefined }),
 };
 
 /** The next part of the feed of changes. */
@@ -73,10 +78,8 @@ export function changesResponse(schema: TSchema): ResponseKind<Changes> {
   return {
     content: { [JSON_TYPE]: schema },
     headers: {},
-    reply: ({ changes, ...others }) => ({
-      headers: {},
-      body: `{"changes":[${changes.map(changeJson).join()}],${JSON.stringify(others).slice(1)}`,
-    }),
+    reply: ({ changes, ...others }) =>
+      ok(`{"changes":[${changes.map(changeJson).join()}],${JSON.stringify(others).slice(1)}`),
   };
 }
 
@@ -116,10 +119,7 @@ export function listResponse(list: TSchema): ResponseKind<ListResult> {
         }
         yield end;
       }
-      return {
-        headers: { 'Content-Type': contentType, ...link },
-        body: others === undefined ? begin + end : parts(others),
-      };
+      return ok(others === undefined ? begin + end : parts(others), { 'Content-Type': contentType, ...link });
     },
   };
 }

@@ -1,55 +1,95 @@
 import { HttpError } from '../http-errors.ts';
-import type { BodyReader } from './body.ts';
-import type { OperationMiddleware } from './state.ts';
 
-export interface AdmissionLimits {
-  /** Requests in flight at once, from when their body has come. */
+/** What a request or a response takes of a limit. */
+interface Place {
+  bytes: number;
+  isTaken: boolean;
+}
+
+export type Limit = ReturnType<typeof limit>;
+
+/**
+ * Bounds how many of a kind there are at once, and with them memory and latency: further ones are refused at once.
+ *
+ * @param refusal the code of the error
+ * @param maxBytes of all together; one alone may have more
+ */
+function limit(refusal: 'overloaded' | 'too_many_alike', most: number, maxBytes = Number.POSITIVE_INFINITY) {
+  let count = 0;
+  let allBytes = 0;
+
+  /** Takes the room for bytes that are arriving, so that slow uploads of small bodies keep nobody out. @throws HttpError */
+  function reserve(bytes: number): Place {
+    if (count >= most || (allBytes > 0 && allBytes + bytes > maxBytes)) throw new HttpError(refusal);
+    allBytes += bytes;
+    return { bytes, isTaken: false };
+  }
+  /** Counts what has arrived. @throws HttpError */
+  function take(place: Place, bytes: number): void {
+    if (count >= most) throw new HttpError(refusal);
+    count++;
+    allBytes += bytes - place.bytes;
+    place.bytes = bytes;
+    place.isTaken = true;
+  }
+  function leave({ bytes, isTaken }: Place): void {
+    allBytes -= bytes;
+    if (isTaken) count--;
+  }
+
+  return {
+    reserve,
+    take,
+    leave,
+    /** Counts what is there at once. @returns a function that ends that @throws HttpError */
+    enter(bytes = 0): () => void {
+      const place = reserve(bytes);
+      take(place, bytes);
+      return () => leave(place);
+    },
+    count: () => count,
+  };
+}
+
+/** Counts work while it goes on. @throws HttpError */
+export async function during<T>({ enter }: Limit, work: () => Promise<T>): Promise<T> {
+  const leave = enter();
+  try {
+    return await work();
+  } finally {
+    leave();
+  }
+}
+
+interface Limits {
+  /** Requests in flight at once, from when their body has come: reads, and writes. */
   readonly maxRequests: number;
-  /** Total bytes of their bodies, and of those that are still arriving. */
+  /** Total bytes of their bodies, also of those that are still arriving, and of responses that clients have not read. */
   readonly maxRequestBytes: number;
 }
 
-/**
- * Bounds the requests in flight, and with them memory and latency: further ones are refused at once. While its body
- * arrives, a request only takes the room for that, so that slow uploads of small bodies keep nobody out.
- *
- * @param refusal the code of the error if a limit is reached
- * @param weight what a byte of a body counts while its request is in flight
- */
-export function admission(
-  { maxRequests, maxRequestBytes }: AdmissionLimits,
-  refusal: 'overloaded' | 'too_many_alike' = 'overloaded',
-  weight = 1,
-) {
-  let inFlight = 0;
-  let allBytes = 0;
+/** Bytes of memory for each byte of a list: its records, and a message for each that is refused, twice. */
+const LIST_WEIGHT = 16;
 
+/**
+ * All limits of what the service does at once, so that no kind keeps another out.
+ *
+ * @param maxStreams lists that are streamed
+ * @param maxFollowers requests for changes, also those that wait for one
+ */
+export function admission({ maxRequests, maxRequestBytes }: Limits, maxStreams: number, maxFollowers: number) {
   return {
-    /** Takes the room for a body, reads it, and counts the request as in flight. */
-    admit({ sizeOf, read }: BodyReader): OperationMiddleware {
-      return async (ctx, next) => {
-        const { state } = ctx;
-        let bytes = sizeOf(ctx.req);
-        if (inFlight >= maxRequests || allBytes + bytes > maxRequestBytes) throw new HttpError(refusal);
-        allBytes += bytes;
-        try {
-          const body = read(ctx);
-          state.body = body instanceof Promise ? await body : body;
-          const weighed = state.body.length * weight;
-          const all = allBytes + weighed - bytes;
-          // One that is larger than the room is let in alone.
-          if (inFlight >= maxRequests || (inFlight > 0 && all > maxRequestBytes)) throw new HttpError(refusal);
-          allBytes = all;
-          bytes = weighed;
-          inFlight++;
-          state.isAdmitted = true;
-          await next();
-        } finally {
-          allBytes -= bytes;
-          if (state.isAdmitted) inFlight--;
-        }
-      };
-    },
-    inFlight: () => inFlight,
+    read: limit('overloaded', maxRequests, maxRequestBytes),
+    write: limit('overloaded', maxRequests, maxRequestBytes),
+    /** Lists that are imported. */
+    list: limit('too_many_alike', 4, maxRequestBytes / LIST_WEIGHT),
+    wait: limit('too_many_alike', maxFollowers, maxRequestBytes),
+    /** Reads that look at far more rows than they return, besides those that are streamed: they take turns at the store. */
+    search: limit('too_many_alike', 4),
+    stream: limit('too_many_alike', maxStreams),
+    /** Responses that clients have not read yet. */
+    unread: limit('overloaded', Number.POSITIVE_INFINITY, maxRequestBytes),
   };
 }
+
+export type Admission = ReturnType<typeof admission>;

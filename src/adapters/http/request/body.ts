@@ -2,14 +2,14 @@ import type { IncomingMessage } from 'node:http';
 import bodyParser from 'koa-bodyparser';
 import { PlantStoreError } from '../../../domain/errors.ts';
 import { HttpError } from '../http-errors.ts';
-import type { OperationContext } from './state.ts';
+import type { RequestContext } from './state.ts';
 
 /** How the body of an operation is read. */
 export interface BodyReader {
   /** In bytes, the limit if it is not declared. @throws HttpError `body_too_large`, PlantStoreError `malformed_json` */
   readonly sizeOf: (request: IncomingMessage) => number;
   /** A promise only if the body has yet to come. @throws HttpError, or PlantStoreError `malformed_json` */
-  readonly read: (ctx: OperationContext) => Buffer | Promise<Buffer>;
+  readonly read: (ctx: RequestContext) => Buffer | Promise<Buffer>;
 }
 
 /**
@@ -31,7 +31,7 @@ export function bodyReader(limit: number): BodyReader {
     return size;
   }
 
-  async function parsed(ctx: OperationContext): Promise<Buffer> {
+  async function parsed(ctx: RequestContext): Promise<Buffer> {
     const { req: request, res: response } = ctx;
     if (ctx.state.unreadable !== undefined) throw ctx.state.unreadable;
     if (request.headers.expect !== undefined) response.writeContinue();

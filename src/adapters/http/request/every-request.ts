@@ -3,7 +3,6 @@ import type { ServerResponse } from 'node:http';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { RouterContext } from '@koa/router';
 import type { Logger } from 'pino';
-import { JSON_TYPE } from '../contract/responses.ts';
 import { errorResponse, HttpError } from '../http-errors.ts';
 import { logRequest, type RequestObserver } from './log-line.ts';
 import type { RequestContext, RequestMiddleware, RequestState } from './state.ts';
@@ -21,48 +20,39 @@ export function setHeaders(response: ServerResponse, headers: Readonly<Record<st
   for (const name in headers) response.setHeader(name, headers[name] as string);
 }
 
-/** Gives each request its id, and logs a line when its response has closed. */
-export function logging(log: Logger, onlyFailures: boolean, observer?: RequestObserver): RequestMiddleware {
-  return (ctx, next) => {
-    const offered = ctx.req.headers['x-request-id'];
+/** Gives a request its id, responds to all that is thrown behind it, and logs a line when its response has closed. */
+export function everyRequest(log: Logger, onlyFailures: boolean, observer?: RequestObserver): RequestMiddleware {
+  return async (ctx, next) => {
+    const { req: request, res: response } = ctx;
+    const offered = request.headers['x-request-id'];
     const requestId = typeof offered === 'string' && VALID_ID.test(offered) ? offered : randomUUID();
-    ctx.state = {
-      startedAt: performance.now(),
-      requestId,
-      operation: undefined,
-      access: undefined,
-      failure: undefined,
-      unreadable: undefined,
-      isAdmitted: false,
-    };
-    ctx.res.setHeader('X-Request-Id', requestId);
-    setHeaders(ctx.res, commonHeaders);
-    ctx.res.once('close', () => logRequest(ctx, log, onlyFailures, observer));
-    return next();
+    const startedAt = performance.now();
+    const unknown = { operation: undefined, access: undefined, failure: undefined, unreadable: undefined };
+    const state: RequestState = { startedAt, requestId, ...unknown };
+    ctx.state = state;
+    response.setHeader('X-Request-Id', requestId);
+    setHeaders(response, commonHeaders);
+    response.once('close', () => logRequest(ctx, log, onlyFailures, observer));
+    request.on('error', (error) => {
+      if (error instanceof HttpError) state.unreadable = error;
+    });
+    try {
+      refuseMalformed(ctx);
+      await next();
+    } catch (thrown) {
+      const { status, error, headers, body } = errorResponse(thrown);
+      // It comes too late for the request's line in the log.
+      if (status === 500 && response.closed) ctx.app.emit('error', thrown, ctx);
+      state.failure = { error, thrown };
+      ctx.status = status;
+      setHeaders(response, headers);
+      ctx.body = body;
+    }
+    // While libuv finds a thousand sockets readable, it polls again within the iteration (uv__io_poll), so clients that
+    // send their next request at once would delay timers and new database connections for seconds.
+    if (state.access === undefined || state.failure !== undefined) await nextTurn();
   };
 }
-
-/** Responds to everything that the middleware behind it throws. */
-export const errors: RequestMiddleware = async (ctx, next) => {
-  const { state } = ctx;
-  ctx.req.on('error', (error) => {
-    if (error instanceof HttpError) state.unreadable = error;
-  });
-  try {
-    await next();
-  } catch (thrown) {
-    const { status, error, headers, body } = errorResponse(thrown);
-    // It comes too late for the request's line in the log.
-    if (status === 500 && ctx.res.closed) ctx.app.emit('error', thrown, ctx);
-    state.failure = { error, thrown };
-    ctx.status = status;
-    setHeaders(ctx.res, { 'Content-Type': JSON_TYPE, ...headers });
-    ctx.body = body;
-  }
-  // While libuv finds a thousand sockets readable, it polls again within the iteration (uv__io_poll), so clients that
-  // send their next request at once would delay timers and new database connections for seconds.
-  if (!state.isAdmitted || state.failure !== undefined) await nextTurn();
-};
 
 /**
  * Logs what no middleware caught: a listener for the `error` event of a Koa app. Koa also reports lost connections and
@@ -81,7 +71,7 @@ export const MAX_HEADERS = 200;
 const HOST = /^(?:[\w\-.~!$&'()*+,;=%]*|\[[\da-fA-F:.]+\])(?::\d*)?$/;
 
 /** Refuses requests that Node would refuse with an empty response (server.ts turns that off) or that break ctx.path. */
-export const refuseMalformed: RequestMiddleware = (ctx, next) => {
+function refuseMalformed(ctx: RequestContext): void {
   const { headers, httpVersion, rawHeaders } = ctx.req;
   if (rawHeaders.length > 2 * MAX_HEADERS) throw new HttpError('headers_too_large');
   const { host, authorization, expect } = headers;
@@ -95,8 +85,7 @@ export const refuseMalformed: RequestMiddleware = (ctx, next) => {
   }
   if (!hasPath(ctx)) throw new HttpError('malformed_request', 'the request target must be a path or a URL');
   if (expect !== undefined && expect.toLowerCase() !== '100-continue') throw new HttpError('expectation_failed');
-  return next();
-};
+}
 
 /** Koa reads the target by url.parse, which throws at some URLs, such as `http://[/plants`. */
 function hasPath(ctx: RequestContext): boolean {

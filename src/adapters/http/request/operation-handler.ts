@@ -1,0 +1,102 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Readable } from 'node:stream';
+import type { RouterContext } from '@koa/router';
+import type { Permissions, TokenVerifier } from '../../../application/permissions.ts';
+import type { Operation } from '../contract/operation.ts';
+import { isWhole, type Reply } from '../contract/responses.ts';
+import { errorResponse, HttpError } from '../http-errors.ts';
+import type { Admission } from './admission.ts';
+import { type BodyReader, noBodyReader } from './body.ts';
+import { setHeaders } from './every-request.ts';
+import type { RequestState } from './state.ts';
+
+interface Surroundings {
+  /** All that there are. */
+  readonly operations: readonly Operation[];
+  readonly verifyToken: TokenVerifier;
+  readonly limits: Admission;
+  readonly bodyReaders: Readonly<Record<'plant' | 'list', BodyReader>>;
+}
+
+/** Handles the requests for an operation. The order of the checks is documented. */
+export function operationHandler(operation: Operation, { operations, verifyToken, limits, bodyReaders }: Surroundings) {
+  const { operationId, method, permission, path, requestContent } = operation;
+  const onPath = operations.filter((other) => other.path === path);
+  const kind = operation.limits ?? (permission === 'read' ? 'read' : 'write');
+  const limit = limits[kind];
+  const reader = bodyReaders[kind === 'list' ? 'list' : 'plant'];
+  const body = Object.keys(requestContent).length > 0 ? reader : noBodyReader;
+
+  return async (ctx: RouterContext<RequestState>): Promise<void> => {
+    const { req: request, res: response, state, params, querystring: query } = ctx;
+    state.operation = operationId;
+    const access = await verifyToken(tokenOf(request));
+    if (access === undefined) throw new HttpError('token_refused');
+    state.access = access;
+    const { permissions } = access;
+    if (!permissions.has(permission)) throw new HttpError('insufficient_scope');
+
+    const signal = () => closing(response);
+    const invoke = operation.check({ path: params, query, request, permissions, signal });
+
+    const place = limit.reserve(body.sizeOf(request));
+    try {
+      const sent = await body.read(ctx);
+      limit.take(place, sent.length);
+      const reply = await invoke(sent);
+
+      // If there is no room for the response: 503, also of a change that is done, and is as safe to repeat.
+      countUnread(reply.body, response, limits);
+      ctx.status = reply.status;
+      if (method === 'GET') response.setHeader('Allow', allowOf(onPath, permissions));
+      setHeaders(response, reply.headers);
+      if (reply.body !== undefined) ctx.body = isWhole(reply.body) ? reply.body : streamed(reply.body, state);
+    } finally {
+      limit.leave(place);
+    }
+  };
+}
+
+/** RFC 6750 section 2.1; the scheme is case-insensitive (RFC 9110 section 11.1). */
+const BEARER = /^bearer +(.+)$/i;
+
+/** @throws HttpError `token_missing` */
+function tokenOf({ headers }: IncomingMessage): string {
+  const token = BEARER.exec(headers.authorization ?? '')?.[1];
+  if (token === undefined) throw new HttpError('token_missing');
+  return token;
+}
+
+/** Aborts when a response has closed, as it has when its client has left. */
+function closing(response: ServerResponse): AbortSignal {
+  const controller = new AbortController();
+  if (response.closed) controller.abort();
+  else response.once('close', () => controller.abort());
+  return controller.signal;
+}
+
+/** Bytes of a body that is not worth counting: a socket's own buffer is larger. */
+const SMALL = 16 * 1024;
+
+/** Counts a body until its response closes. @throws HttpError `overloaded` or `too_many_alike` if that is too much */
+function countUnread(body: Reply['body'], response: ServerResponse, { stream, unread }: Admission): void {
+  // The client may have left: nothing will be sent, and the response may have closed before.
+  if (body === undefined || response.closed) return;
+  const size = isWhole(body) ? Buffer.byteLength(body) : undefined;
+  if (size === undefined || size > SMALL)
+    response.once('close', size === undefined ? stream.enter() : unread.enter(size));
+}
+
+/** What a token permits of the operations on a path (RFC 9110 section 10.2.1). */
+function allowOf(onPath: readonly Operation[], permissions: Permissions): string {
+  const allowed = onPath.filter(({ permission }) => permissions.has(permission));
+  return allowed.flatMap(({ method }) => (method === 'GET' ? ['HEAD', 'GET'] : [method])).join(', ');
+}
+
+/** One part at a time: a client that reads slowly holds no more in memory. */
+function streamed(parts: AsyncIterable<string>, state: RequestState): Readable {
+  return Readable.from(parts, { highWaterMark: 1 }).once('error', (thrown: NodeJS.ErrnoException) => {
+    // The response is still open, and so not yet in the log. Koa ends the parts with this error if the client has left.
+    if (thrown.code !== 'ERR_STREAM_PREMATURE_CLOSE') state.failure = { error: errorResponse(thrown).error, thrown };
+  });
+}
