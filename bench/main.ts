@@ -9,6 +9,7 @@ const benches: Readonly<Record<string, string>> = {
   fairness: 'what an import, a stream, a search, followers and a webhook take from creates and reads',
   overload: '2,000 connections on top of 64',
   growth: 'an empty table, and one of ten million plants',
+  edge: 'the edge alone, beside bare node:http, Fastify and Koa with nothing else',
   embedded: 'the embedded database beside Fastify + SQLite',
   citus: '8 shards and 32, on the cluster at CITUS_URL',
   versions: 'two commits, after one beside itself: CPU of creates, reads, lists and imports',

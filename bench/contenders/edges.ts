@@ -1,0 +1,98 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import Router from '@koa/router';
+import Fastify from 'fastify';
+import Koa from 'koa';
+import bodyParser from 'koa-bodyparser';
+import { api } from '../../src/adapters/http/app.ts';
+import { serve } from '../../src/adapters/http/server.ts';
+import { prometheusMetrics } from '../../src/adapters/prometheus/metrics.ts';
+import { staticTokens } from '../../src/adapters/tokens/static-tokens.ts';
+import type { UseCases } from '../../src/application/use-cases.ts';
+import { createLog } from '../../src/composition/log.ts';
+import { TOKEN } from '../../tooling/server-process.ts';
+
+/* Servers that store nothing: what reading a create, checking it and responding costs. Each resolves to its URL. */
+
+/** Milliseconds that a connection may wait for its turn; Node's default closes it after five seconds. */
+const KEEP_ALIVE = 75_000;
+
+type NewPlant = { readonly id: number; readonly name: string; readonly tag?: string };
+
+/** Reads and writes JSON. */
+async function bare(): Promise<string> {
+  const server = createServer({ keepAliveTimeout: KEEP_ALIVE }, (request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      const { name, tag } = JSON.parse(Buffer.concat(chunks).toString());
+      const body = JSON.stringify({ name, tag });
+      response.writeHead(200, { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body) });
+      response.end(body);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+/** Koa, its router and its body parser as their documentation uses them, and nothing else. */
+async function koaFloor(): Promise<string> {
+  const router = new Router();
+  router.post('/plants', (ctx) => {
+    const { id, name, tag } = ctx.request.body as Partial<NewPlant>;
+    if (typeof id === 'number' && typeof name === 'string') ctx.body = { name, tag };
+    else ctx.status = 400;
+  });
+  const app = new Koa().use(bodyParser()).use(router.routes()).use(router.allowedMethods());
+  const server = app.listen(0, '127.0.0.1');
+  server.keepAliveTimeout = KEEP_ALIVE;
+  await new Promise((resolve) => server.once('listening', resolve));
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+/** With schemas, as its documentation recommends. */
+async function fastify({ hasLogAndToken }: { readonly hasLogAndToken: boolean }): Promise<string> {
+  const app = Fastify({ logger: hasLogAndToken });
+  const [name, tag] = [{ type: 'string' }, { type: 'string' }];
+  const schema = {
+    body: { type: 'object', properties: { id: { type: 'integer' }, name, tag }, required: ['id', 'name'] },
+    response: { 200: { type: 'object', properties: { name, tag }, required: ['name'] } },
+  };
+  if (hasLogAndToken) {
+    app.addHook('onRequest', async (request, reply) => {
+      if (request.headers.authorization !== `Bearer ${TOKEN}`) return reply.code(401).send({ error: 40100 });
+    });
+  }
+  app.post<{ Body: NewPlant }>('/plants', { schema }, async ({ body: { name, tag } }) => ({ name, tag }));
+  return app.listen({ host: '127.0.0.1', port: 0 });
+}
+
+/** The API with its defaults, but for the use cases. */
+async function plantStore({ level = 'info', hasMetrics = true }): Promise<string> {
+  const { log } = await createLog(level);
+  const none = () => Promise.reject(new Error('this bench only creates'));
+  const cases: UseCases = {
+    createPlant: async ({ id: _, ...plant }) => plant,
+    ...{ findPlant: none, changePlant: none, deletePlant: none, importPlants: none, listPlants: none },
+    ...{ countPlants: none, listTags: none, readChanges: none },
+  };
+  const served = api({
+    ...{ cases, log, bodyLimit: 1024 ** 2, maxStreams: 4, maxFollowers: 500, pages: true, baseUrl: () => 'http://x' },
+    verifyToken: staticTokens({ full: [TOKEN], reading: [] }),
+    limits: { maxRequests: 1_000, maxRequestBytes: 64 * 1024 ** 2 },
+    ...(hasMetrics && { observer: prometheusMetrics() }),
+  });
+  return (await serve(served, '127.0.0.1', 0, log)).url;
+}
+
+export const edges = {
+  'bare node:http': bare,
+  'Koa floor': koaFloor,
+  Fastify: () => fastify({ hasLogAndToken: false }),
+  'Fastify, log and token': () => fastify({ hasLogAndToken: true }),
+  'Plant Store': () => plantStore({}),
+  'Plant Store without log': () => plantStore({ level: 'silent' }),
+  'Plant Store without metrics': () => plantStore({ hasMetrics: false }),
+};
+
+export type Edge = keyof typeof edges;
