@@ -69,7 +69,7 @@ async function fastify({ hasLogAndToken }: { readonly hasLogAndToken: boolean })
 
 /** The API with its defaults, but for the use cases. */
 async function plantStore({ level = 'info', hasMetrics = true }): Promise<string> {
-  const { log } = await createLog(level);
+  const log = await createLog(level);
   const none = () => Promise.reject(new Error('this bench only creates'));
   const cases: UseCases = {
     createPlant: async ({ id: _, ...plant }) => plant,

@@ -54,4 +54,6 @@ async function runWindow(connections: number): Promise<number> {
 }
 
 process.on('message', async (connections: number) => process.send?.(await runWindow(connections)));
+// A connection that was never used would be closed before its turn.
+await runWindow(sockets.length);
 process.send?.('ready');

@@ -4,6 +4,7 @@ import { apiClient } from '../support/api-client.ts';
 import { TOKEN } from '../support/api-server.ts';
 import { eventually } from '../support/eventually.ts';
 import { forAllTests } from '../support/lifetimes.ts';
+import { documentedCaddy, startCaddy } from '../support/servers/caddy.ts';
 import { startHaproxy } from '../support/servers/haproxy.ts';
 import { listening } from '../support/servers/local-server.ts';
 import { documentedNginx, startNginx } from '../support/servers/nginx.ts';
@@ -46,7 +47,8 @@ async function startRelay(apiUrl: string) {
 type Edit = (configuration: string) => string;
 const asIs: Edit = (configuration) => configuration;
 /** Has nginx keep idle connections for a second. HAProxy keeps them for as long as its client's. */
-const impatient: Edit = (configuration) => configuration.replace(/keepalive \d+;/, '$& keepalive_timeout 1s;');
+const impatient: Edit = (configuration) =>
+  configuration.replace(/keepalive \d+;/, '$& keepalive_timeout 1s;').replace('keepalive 60s', 'keepalive 1s');
 
 describe.each<[name: string, startProxy: (service: Service, edit?: Edit) => Promise<string>]>([
   [
@@ -57,6 +59,10 @@ describe.each<[name: string, startProxy: (service: Service, edit?: Edit) => Prom
       await proxy.instancesUp(1);
       return proxy.url;
     },
+  ],
+  [
+    'Caddy, as deploy/Caddyfile sets it up',
+    async ({ apiUrl }, edit = asIs) => startCaddy(edit(await documentedCaddy([apiUrl]))),
   ],
   [
     'nginx, as deploy/nginx.conf sets it up',
