@@ -99,12 +99,15 @@ test('is named with what fails, without its URL and secret, and gets nothing bef
     /: tries again in \d\d s after 1 failed attempt \(it responded with 500, .*\); changes that wait: 5$/,
   );
   expect(await lineOf(other)).toMatch(/: delivers; changes that wait: 0$/);
-  const metrics = await (await fetch(`${service.managementUrl}/metrics`)).text();
+  let metrics = '';
   const value = (name: string, one: Receiver) =>
     sampleValue(samplesIn(metrics), `plant_store_webhook_${name}`, { endpoint: nameOf(one) });
+  await eventually(async () => {
+    metrics = await (await fetch(`${service.managementUrl}/metrics`)).text();
+    return Number(value('lag_seconds', receiver)) > 0;
+  });
   expect([value('delivered_total', receiver), value('delivered_total', other)]).toEqual([0, 5]);
-  expect([value('lag_seconds', receiver), value('lag_seconds', other)]).toEqual([expect.any(Number), 0]);
-  expect(value('lag_seconds', receiver)).toBeGreaterThan(0);
+  expect(value('lag_seconds', other)).toBe(0);
   expect([value('parked', receiver), value('parked', other)]).toEqual([0, 0]);
   const said = service.stdout() + service.stderr() + metrics;
   for (const hidden of [WEBHOOK_SECRET, WEBHOOK_SECRET.slice(6), receiver.url]) expect(said).not.toContain(hidden);
