@@ -9,7 +9,7 @@ import { projectFile, startNode, temporaryFolder } from '../support/service-proc
 async function run(statements: string, ...wrapper: string[]) {
   const script = `
     const { createLog } = await import(${JSON.stringify(projectFile('src/composition/log.ts'))});
-    const { log } = await createLog('info');
+    const log = await createLog('info');
     ${statements}`;
   return startNode(['--input-type=module', '--eval', script], await temporaryFolder(), {}, { wrapper }).outcome();
 }
