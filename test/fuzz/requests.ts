@@ -19,6 +19,8 @@ export interface Request {
   readonly bytes: Buffer;
   /** What it asks for; undefined if it must be refused, `open` if only the service can tell. */
   readonly meaning: Meaning | undefined | 'open';
+  /** Then it may get no answer: what follows a request and is none ends their connection. */
+  readonly isSpoilt: boolean;
 }
 
 interface Member {
@@ -29,6 +31,7 @@ interface Member {
 export const spoiltBy = (bytes: Buffer, mutations: readonly ((bytes: Buffer) => Buffer)[]): Request => ({
   bytes: mutations.reduce((spoilt, mutate) => mutate(spoilt), bytes),
   meaning: 'open',
+  isSpoilt: mutations.length > 0,
 });
 
 /** Any request to create a plant. @param schema of its body */
@@ -38,6 +41,7 @@ export function requests(schema: Schema, path: string, token: string): Arbitrary
     ({ body, type, pieces }): Request => ({
       bytes: httpRequest({ path, token, type, body: Buffer.from(body), pieces }),
       meaning: meaningOf(Buffer.from(body)),
+      isSpoilt: false,
     }),
   );
   const spoilt = fc

@@ -52,16 +52,22 @@ function chunksIn(received: Buffer): { readonly body: Buffer; readonly rest: Buf
 }
 
 /**
- * Sends bytes, closes this side, and resolves to all responses until the service closes the other one, which may be by a
- * reset while bytes are still coming that it does not want.
+ * Sends bytes, closes this side once a response has come, or after so many milliseconds, and resolves to all responses until
+ * the service closes the other one, which may be by a reset while bytes are still coming that it does not want.
  */
-export async function responsesTo(url: string, bytes: Buffer): Promise<RawResponse[]> {
+export async function responsesTo(url: string, bytes: Buffer, patience: number): Promise<RawResponse[]> {
   const socket = connectTo(url, true);
   const received: Buffer[] = [];
-  socket.on('data', (chunk: Buffer) => received.push(chunk));
+  const responses = () => responsesIn(Buffer.concat(received));
+  socket.on('data', (chunk: Buffer) => {
+    received.push(chunk);
+    if (responses().length > 0) socket.end();
+  });
   socket.on('end', () => socket.destroy());
   const closed = new Promise((resolve) => socket.once('close', resolve));
-  socket.end(bytes);
+  socket.write(bytes);
+  const timer = setTimeout(() => socket.end(), patience);
   await closed;
-  return responsesIn(Buffer.concat(received));
+  clearTimeout(timer);
+  return responses();
 }
