@@ -92,6 +92,8 @@ export async function serve(
       const deadline = setTimeout(() => server.close().closeAllConnections(), timeout);
       open.endAfterResponses();
       if (acceptFor > 0) await delay(acceptFor);
+      // Node's close would cut these, so new connections are closed meanwhile.
+      server.removeAllListeners('drop').maxConnections = 0;
       while (open.areSending()) await delay(SWEEP_INTERVAL);
       server.close();
       while (open.closeIdle() > 0) await delay(SWEEP_INTERVAL);

@@ -101,6 +101,18 @@ const rows: readonly Row[] = [
   sent(40001, 'no HTTP', ['GARBAGE']),
   sent(40001, 'two lengths', head(AUTHORIZATION, JSON_TYPE, 'Content-Length: 5', 'Content-Length: 6')),
   sent(40001, 'a length beside chunks', head(JSON_TYPE, 'Content-Length: 5', 'Transfer-Encoding: chunked')),
+  sent(
+    40001,
+    'a coding beside chunks',
+    head(AUTHORIZATION, JSON_TYPE, 'Transfer-Encoding: gzip, chunked'),
+    chunked(PLANT),
+  ),
+  sent(
+    40001,
+    'chunks over HTTP/1.0',
+    ['POST /plants HTTP/1.0', JSON_TYPE, 'Transfer-Encoding: chunked'],
+    chunked(PLANT),
+  ),
   sent(40001, 'a Host with a path', to('POST /plants', 'Host: a/b')),
   sent(40001, 'two Authorizations, of which one is empty', head('authorization:', AUTHORIZATION)),
   ...TARGETS.map((target) => sent(40001, `the request target ${target}`, to(`POST ${target}`, 'Host: localhost'))),

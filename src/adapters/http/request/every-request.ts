@@ -74,7 +74,7 @@ const HOST = /^(?:[\w\-.~!$&'()*+,;=%]*|\[[\da-fA-F:.]+\])(?::\d*)?$/;
 function refuseMalformed(ctx: RequestContext): void {
   const { headers, httpVersion, rawHeaders } = ctx.req;
   if (rawHeaders.length > 2 * MAX_HEADERS) throw new HttpError('headers_too_large');
-  const { host, authorization, expect } = headers;
+  const { host, authorization, expect, 'transfer-encoding': coding } = headers;
   // RFC 9112 section 3.2: exactly one. Node joins several values, with a space between them (server.ts).
   if (host === undefined ? httpVersion !== '1.0' : !HOST.test(host)) {
     throw new HttpError('malformed_request', 'the request must have one valid Host header');
@@ -82,6 +82,11 @@ function refuseMalformed(ctx: RequestContext): void {
   // A proxy in front may have checked the other header. The comma is tested first, since counting costs more.
   if (authorization?.includes(', ') && (ctx.req.headersDistinct.authorization ?? []).length > 1) {
     throw new HttpError('malformed_request', 'the request must not have more than one Authorization header');
+  }
+  // RFC 9112 section 6.1: a proxy in front may have taken the body for another one.
+  if (coding !== undefined && (httpVersion === '1.0' || coding.toLowerCase() !== 'chunked')) {
+    const rule = 'Transfer-Encoding may only be chunked, and not over HTTP/1.0';
+    throw new HttpError('malformed_request', rule, { Connection: 'close' });
   }
   if (!hasPath(ctx)) throw new HttpError('malformed_request', 'the request target must be a path or a URL');
   if (expect !== undefined && expect.toLowerCase() !== '100-continue') throw new HttpError('expectation_failed');
