@@ -11,7 +11,7 @@ export function partsOf<Item>(items: readonly Item[]): Item[][] {
 }
 
 /**
- * Runs a statement for so many items.
+ * Runs a statement for a number of items.
  *
  * @param run gets the `mayRepeat` of its attempts
  * @returns undefined if it has failed, perhaps because of one of the items, and is to be repeated in parts
