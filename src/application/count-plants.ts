@@ -9,6 +9,7 @@ import type { PlantCount, PlantRepository } from './ports.ts';
  */
 type CountPlants = (query: Pick<ListQuery, 'tag' | 'name' | 'signal'>) => Promise<PlantCount>;
 
+/** SQL looks at each row that it counts, and totals that are kept up to date would make every create wait for one row. */
 const MOST = 10_000;
 
 export function countPlants({ count }: Pick<PlantRepository, 'count'>): CountPlants {

@@ -13,10 +13,11 @@ import { projectFile } from '../support/service-process.ts';
 
 const read = (document: string) => readFileSync(projectFile(document), 'utf8');
 /** The paths of all documents. */
-const documents = ['.', 'docs', 'bench', 'examples', 'test', 'test/faults', 'test/hostile'].flatMap((folder) =>
-  readdirSync(projectFile(folder))
-    .filter((name) => name.endsWith('.md'))
-    .map((name) => join(folder, name)),
+const documents = ['.', 'docs', 'docs/adr', 'bench', 'examples', 'test', 'test/faults', 'test/hostile'].flatMap(
+  (folder) =>
+    readdirSync(projectFile(folder))
+      .filter((name) => name.endsWith('.md'))
+      .map((name) => join(folder, name)),
 );
 
 /** What its links and images point to. */

@@ -1,7 +1,7 @@
 /** Milliseconds for which an abandoned statement counts: nothing says when it has ended. */
 const COUNTED_FOR = 60_000;
 
-/** Bounds how many statements may still run in Postgres after their connection was closed (docs/decisions.md). */
+/** Bounds how many statements may still run in Postgres after their connection was closed (docs/adr/0006-no-cancel.md). */
 export function abandonedStatements(limit: number) {
   const times: number[] = [];
   let bound = limit;

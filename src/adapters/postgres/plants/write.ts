@@ -41,7 +41,7 @@ type Phase = (typeof STATEMENTS)[number];
 /** Milliseconds until a row that another transaction has changed or locked is read again. */
 const RETRY_DELAY = 10;
 
-/** Writes plants in the phases of write-phases.ts. An INSERT of unknown outcome is repeated, an UPDATE is not (docs/decisions.md). */
+/** Writes plants in the phases of write-phases.ts. Unknown outcomes are treated as docs/adr/0005-unknown-outcomes.md says. */
 export function plantWriter(database: Database, run: Run, { onInsert, onUpdate }: WriteOptions): WriteList {
   const { insert, lookUp, update } = writeStatements(database);
   /** It updates one row in a statement. */

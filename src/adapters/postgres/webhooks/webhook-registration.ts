@@ -8,7 +8,7 @@ import { failureOf, SchemaError } from '../failures.ts';
 import { repeatedCheck } from '../repeated-check.ts';
 
 /**
- * Gives each endpoint that is not known a place at the end of the feed, once (docs/decisions.md).
+ * Gives each endpoint that is not known a place at the end of the feed, once (docs/adr/0011-webhooks-on-the-log.md).
  *
  * @returns a function that resolves once all have a place, and returns undefined from then on. It rejects with the
  * errors of the database, and as requireChangeFeed does
