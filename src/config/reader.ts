@@ -57,10 +57,11 @@ export function checked<T>(environment: NodeJS.ProcessEnv, build: (reader: Reade
   return built;
 }
 
-export const NAMES: readonly string[] = namesIn(VARIABLES);
+/** In the order of the table. */
+export const ALL_VARIABLES: readonly Variable<unknown>[] = variablesIn(VARIABLES);
 
-function namesIn(table: Table): string[] {
-  return Object.values(table).flatMap((entry) => (isVariable(entry) ? entry.name : namesIn(entry)));
+function variablesIn(table: Table): Variable<unknown>[] {
+  return Object.values(table).flatMap((entry) => (isVariable(entry) ? entry : variablesIn(entry)));
 }
 
 function isVariable(entry: Variable<unknown> | Table): entry is Variable<unknown> {
@@ -68,7 +69,7 @@ function isVariable(entry: Variable<unknown> | Table): entry is Variable<unknown
 }
 
 /** Ours, with those that only the import reads (commands/remote-service.ts). */
-const OURS = [...NAMES, 'PLANT_STORE_URL', 'PLANT_STORE_TOKEN'];
+const OURS = [...ALL_VARIABLES.map(({ name }) => name), 'PLANT_STORE_URL', 'PLANT_STORE_TOKEN'];
 
 /** Without one of these, the service would open another store or accept other tokens. */
 const DECISIVE = OURS.filter((name) => /DATABASE_URL|DATA_DIR|TOKEN|STORE_URL/.test(name));

@@ -3,7 +3,7 @@ import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, jest, test } from '@jest/globals';
 import { readConfig, readDatabaseConfig } from '../../src/config/config.ts';
-import { NAMES } from '../../src/config/reader.ts';
+import { ALL_VARIABLES } from '../../src/config/reader.ts';
 import { configFiles, mistakes } from '../support/config-files.ts';
 import { atEnd } from '../support/lifetimes.ts';
 import { makePipe } from '../support/programs/named-pipe.ts';
@@ -43,7 +43,7 @@ const defaults = {
 };
 
 test('has a default for everything, and takes an empty variable for one that is not set', () => {
-  const empty = Object.fromEntries([...NAMES, 'DATABSE_URL'].map((name) => [name, '']));
+  const empty = Object.fromEntries([...ALL_VARIABLES, { name: 'DATABSE_URL' }].map(({ name }) => [name, '']));
   const own = { ...defaults, ownTokenFolder: './data' };
   for (const environment of [{}, empty]) expect(readConfig(environment)).toStrictEqual(own);
 });

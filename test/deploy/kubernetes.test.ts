@@ -4,7 +4,7 @@ import { describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { management } from '../../src/adapters/http/management.ts';
 import { readConfig, readDatabaseConfig } from '../../src/config/config.ts';
-import { NAMES } from '../../src/config/reader.ts';
+import { ALL_VARIABLES } from '../../src/config/reader.ts';
 import { startServer } from '../support/api-server.ts';
 import { containerOf, podOf, readManifests, schemaErrors } from '../support/documents/manifests.ts';
 import { projectFile, temporaryFolder } from '../support/service-process.ts';
@@ -41,7 +41,8 @@ describe('the workloads', () => {
     const environmentOf = ({ env = [] }: ReturnType<typeof containerOf>) =>
       Object.fromEntries(env.map(({ name, value }) => [name, name === 'ACCESS_TOKENS_FILE' ? tokens : (value ?? url)]));
     const [api, migration] = [environmentOf(containerOf(deployment)), environmentOf(containerOf(job))];
-    expect(NAMES).toEqual(expect.arrayContaining(Object.keys({ ...api, ...migration })));
+    const names = ALL_VARIABLES.map(({ name }) => name);
+    expect(names).toEqual(expect.arrayContaining(Object.keys({ ...api, ...migration })));
     expect(readConfig(api).database).toMatchObject({ kind: 'postgres', url });
     expect(readDatabaseConfig(migration)).toMatchObject({ kind: 'postgres', url });
   });

@@ -30,7 +30,7 @@ const TRACEPARENT = /^(?!ff|00.{54})[\da-f]{2}-(?!0{32})([\da-f]{32})-(?!0{16})(
  * @param onlyFailures whether to leave out other lines
  */
 export function logRequest(
-  { req, res, state }: RequestContext,
+  { req, res, state }: Pick<RequestContext, 'req' | 'res' | 'state'>,
   log: Logger,
   onlyFailures: boolean,
   observer?: RequestObserver,
