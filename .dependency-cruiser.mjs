@@ -37,12 +37,14 @@ export default {
     adapters('http-imports-inward', '(http)', inside('application'), inside('wire')),
     adapters(
       'databases-import-ports-and-what-they-share',
-      '(postgres|sqlite|feed|sql)',
+      '(postgres|sqlite|sql)',
       PORTS,
-      '^src/adapters/(feed|sql)/',
+      inside('application/changes'),
+      inside('adapters/sql'),
+      '^src/process/single-flight\\.ts$',
     ),
     adapters('webhooks-import-ports-and-their-format', '(webhooks)', PORTS, '^src/wire/plant-json\\.ts$'),
-    adapters('other-adapters-import-ports', '(?!(?:http|postgres|sqlite|feed|sql|webhooks)/)([^/]+)', PORTS),
+    adapters('other-adapters-import-ports', '(?!(?:http|postgres|sqlite|sql|webhooks)/)([^/]+)', PORTS),
     {
       name: 'process-serves-all',
       comment: 'What a process does with its signals and streams, whatever runs in it.',
@@ -83,7 +85,7 @@ export default {
         'test/simulation/kernel.ts runs these in a time of its own; the thread of large checkpoints has none there.',
       severity: 'error',
       from: {
-        path: [inside('adapters/feed'), inside('adapters/sqlite')],
+        path: [inside('adapters/sql'), inside('adapters/sqlite')],
         pathNot: '^src/adapters/sqlite/file/checkpoint(s|-thread)[.]ts$',
       },
       to: { path: '^(node:)?(timers|perf_hooks|worker_threads|child_process|cluster)$' },

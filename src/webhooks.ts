@@ -1,6 +1,4 @@
 import { parseArgs } from 'node:util';
-import { OTHER_TABLE } from './adapters/feed/endpoints-problem.ts';
-import { heldBackProblem } from './adapters/feed/held-back.ts';
 import { type KnownEndpoint, MAX_COUNTED, type WebhookEndpoints } from './application/maintenance.ts';
 import { withStore } from './commands/command-store.ts';
 import { formatCount } from './commands/progress.ts';
@@ -73,7 +71,9 @@ async function apply(
   }
   if (command === 'resume') {
     if (await webhooks.resume(endpoint)) return `${endpoint}: goes on`;
-    throw new Error(`${endpoint} cannot go on, since ${OTHER_TABLE}`);
+    throw new Error(
+      `${endpoint} cannot go on, since its position is that of another table: rewind it, which sends all plants`,
+    );
   }
   const { failing } = state;
   if (failing === undefined) throw new Error(`${endpoint} has nothing to skip: its last attempt did not fail`);
@@ -83,9 +83,9 @@ async function apply(
   return `${endpoint}: skipped the plant with the id ${failing.id} as change ${failing.changed} left it`;
 }
 
-function described(states: KnownEndpoint[], heldBack: number): string {
+function described(states: KnownEndpoint[], heldBack: string | undefined): string {
   const lines = states.length === 0 ? ['no endpoints are known'] : states.map(lineOf);
-  return [...lines, heldBackProblem(heldBack) ?? []].flat().join('\n');
+  return [...lines, heldBack ?? []].flat().join('\n');
 }
 
 function lineOf({ endpoint, backlog, isParked, isLeased, failures, reason, failing, retryIn }: KnownEndpoint): string {

@@ -11,8 +11,8 @@ export interface Maintenance {
    */
   purge(selection: PurgeSelection, isDryRun: boolean): AsyncIterable<number>;
   readonly webhooks: WebhookEndpoints;
-  /** Seconds for which an open transaction has held back what webhooks send; it may take some to see that. */
-  heldBack(): Promise<number>;
+  /** What holds back what webhooks send, in words, if something has for long; it may take seconds to see that. */
+  heldBack(): Promise<string | undefined>;
 }
 
 /** Which deleted plants to forget. */

@@ -1,13 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { pino } from 'pino';
-import { heldBackTime, LONG } from '../adapters/feed/held-back.ts';
 import { feedReader } from '../adapters/postgres/changes/feed-reader.ts';
 import { plantPurge } from '../adapters/postgres/changes/plant-purge.ts';
 import { type PostgresOptions, postgresServer } from '../adapters/postgres/connections/pool.ts';
+import { heldBackProblem } from '../adapters/postgres/readiness.ts';
 import { runner } from '../adapters/postgres/run.ts';
 import { withAdvice } from '../adapters/postgres/schema/advice.ts';
 import { requireMigrations } from '../adapters/postgres/schema/schema-gate.ts';
 import { webhookEndpoints } from '../adapters/postgres/webhooks/webhook-endpoints.ts';
+import { heldBackTime, LONG } from '../application/changes/held-back.ts';
 import type { Maintenance } from '../application/maintenance.ts';
 import { PlantStoreError } from '../domain/errors.ts';
 
@@ -17,13 +18,13 @@ const STORE_TIMEOUT = 60_000;
 const INTERVAL = 1_000;
 
 /** What may be over at once is looked at again: who may not see since when it has been so has to wait for that. */
-const untilClear = (heldBack: () => Promise<number>) => async () => {
+async function untilClear(heldBack: () => Promise<number>): Promise<number> {
   for (let before = 0; ; await delay(INTERVAL)) {
     const seconds = await heldBack();
     if (seconds <= before || seconds > LONG) return seconds;
     before = seconds;
   }
-};
+}
 
 /** @throws Error, saying what to do, if the database cannot be used */
 export async function withPostgres<Result>(
@@ -37,7 +38,7 @@ export async function withPostgres<Result>(
     return await work({
       purge: plantPurge(database, run),
       webhooks: webhookEndpoints(database, run),
-      heldBack: untilClear(heldBackTime(feedReader(database).holder).secondsNow),
+      heldBack: async () => heldBackProblem(await untilClear(heldBackTime(feedReader(database).holder).secondsNow)),
     });
   } catch (error) {
     if (!(error instanceof PlantStoreError)) throw error;

@@ -13,7 +13,7 @@ export function withSqlite<Result>(
   return withDatabaseFile(
     dataDir,
     isReadOnly,
-    (file) => work({ purge: plantPurge(file), webhooks: webhookEndpoints(file), heldBack: async () => 0 }),
+    (file) => work({ purge: plantPurge(file), webhooks: webhookEndpoints(file), heldBack: async () => undefined }),
     stop,
   );
 }

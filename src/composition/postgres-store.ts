@@ -1,5 +1,3 @@
-import { recentFailure } from '../adapters/feed/recent-failure.ts';
-import { sharedRun } from '../adapters/feed/shared-run.ts';
 import { type PostgresOptions, postgresServer } from '../adapters/postgres/connections/pool.ts';
 import { failureOf } from '../adapters/postgres/failures.ts';
 import { readiness } from '../adapters/postgres/readiness.ts';
@@ -9,6 +7,8 @@ import { postgresStore } from '../adapters/postgres/store.ts';
 import { endpointStates } from '../adapters/postgres/webhooks/webhook-endpoints.ts';
 import { webhookPositions } from '../adapters/postgres/webhooks/webhook-positions.ts';
 import { registerEndpoints, registrationGate } from '../adapters/postgres/webhooks/webhook-registration.ts';
+import { recentFailure } from '../adapters/sql/recent-failure.ts';
+import { singleFlight } from '../process/single-flight.ts';
 import type { Store, StoreOptions } from './store.ts';
 
 /** A store on Postgres. Plants may be written once the schema is ready and each endpoint has its place in the feed. */
@@ -32,11 +32,11 @@ export function openPostgresStore(
     hasFeed: async () => !(await isDistributed().catch(() => false)),
     ready: readiness(database, webhooks, { log, failure, heldBack }),
     positions: webhookPositions(database, run, names, ensureRegistered),
-    endpointStates: sharedRun(endpointStates(database, run)),
+    endpointStates: singleFlight(endpointStates(database, run)),
     measures: {
       connections: connectionUse,
       // A scrape does not wait for them for long, and the next one must not begin them again.
-      changesLag: sharedRun(heldBack),
+      changesLag: singleFlight(heldBack),
     },
     close,
   };

@@ -1,10 +1,10 @@
-import { sharedRun } from '../adapters/feed/shared-run.ts';
 import { openDatabaseFile } from '../adapters/sqlite/file/database-file.ts';
 import { readiness } from '../adapters/sqlite/readiness.ts';
 import { sqliteStore } from '../adapters/sqlite/store.ts';
 import { endpointStates } from '../adapters/sqlite/webhooks/endpoints.ts';
 import { enterEndpoints, webhookPositions } from '../adapters/sqlite/webhooks/positions.ts';
 import { say } from '../process/say.ts';
+import { singleFlight } from '../process/single-flight.ts';
 import type { Store, StoreOptions } from './store.ts';
 
 /** Milliseconds that responses have to leave before the process ends. */
@@ -30,7 +30,7 @@ export async function openSqliteStore(
       hasFeed: async () => true,
       ready: readiness(file, names, log),
       positions: webhookPositions(file, names),
-      endpointStates: sharedRun(endpointStates(file)),
+      endpointStates: singleFlight(endpointStates(file)),
       measures: { connections: () => ({}), changesLag: async () => 0 },
       close: file.close,
     };

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { MISSING_ROW } from '../adapters/feed/endpoints-problem.ts';
 import type { prometheusMetrics } from '../adapters/prometheus/metrics.ts';
+import { MISSING_ROW } from '../adapters/sql/endpoints-problem.ts';
 import { WAVE } from '../application/webhooks/deliver-to-endpoint.ts';
 import { deliverWebhooks } from '../application/webhooks/deliver-webhooks.ts';
 import type { DeliveryObserver } from '../application/webhooks/ports.ts';

@@ -34,7 +34,8 @@ export const MUTANTS: Readonly<Record<string, readonly Mutant[]>> = {
   'adapters/sqlite/plants/write.ts': [
     ['An import replaces plants only if it is to.', 'replaces ? {} : undefined', '{}'],
     ['A purge frees no number of a change.', '1 + max(purged_changed, coalesce(', '1 + max(0, coalesce('],
-    ['Each change of a plant has a number of its own.', 'deleted = ?, changed = $', 'deleted = ?, name = name || $'],
+    ['A change gets a number.', 'deleted = ?, changed = ?', 'deleted = ?, changed = min(changed, ?)'],
+    ['Each transaction has a number of its own.', 'queueMicrotask(() => (number = undefined));', ''],
     [
       'The id of a deleted plant stays taken.',
       'on conflict (id) do nothing',
@@ -74,7 +75,7 @@ export const MUTANTS: Readonly<Record<string, readonly Mutant[]>> = {
       'needs a lease that is lost and taken again within 15 s, while a receiver is silent',
     ],
   ],
-  'adapters/feed/change-feed.ts': [
+  'application/changes/log.ts': [
     ['Nothing is left out of the log of changes.', 'rows.map(changeOf)', 'rows.slice(0, 2).map(changeOf)'],
     [
       'A follower is at the end only where nothing lies beyond.',
@@ -82,7 +83,7 @@ export const MUTANTS: Readonly<Record<string, readonly Mutant[]>> = {
       'const atEnd = true || isAfter',
     ],
   ],
-  'adapters/feed/change-cursor.ts': [
+  'application/changes/cursor.ts': [
     ["A follower at another database's position starts again.", 'if (expiry !== undefined)', 'if (expiry === null)'],
   ],
   'domain/precondition.ts': [

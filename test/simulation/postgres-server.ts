@@ -1,5 +1,5 @@
-import { isAfter } from '../../src/adapters/feed/change-cursor.ts';
 import { ConnectionError, UnknownOutcomeError } from '../../src/adapters/postgres/failures.ts';
+import { isAfter } from '../../src/application/changes/cursor.ts';
 import { type Process, randomOf, simulation } from './kernel.ts';
 import type { PostgresFaults } from './plan.ts';
 import type { Run } from './run.ts';

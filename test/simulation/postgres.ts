@@ -1,7 +1,4 @@
 import { Kysely, PostgresDialect, type PostgresDialectConfig } from 'kysely';
-import { isAfter, START } from '../../src/adapters/feed/change-cursor.ts';
-import { changeFeed } from '../../src/adapters/feed/change-feed.ts';
-import type { FeedReader } from '../../src/adapters/feed/feed-reader.ts';
 import type { Database } from '../../src/adapters/postgres/database.ts';
 import { groupCommit } from '../../src/adapters/postgres/group-commit.ts';
 import { listAdder } from '../../src/adapters/postgres/plants/add-all.ts';
@@ -9,6 +6,9 @@ import { plantFinder } from '../../src/adapters/postgres/plants/find.ts';
 import { plantWriter } from '../../src/adapters/postgres/plants/write.ts';
 import { runner } from '../../src/adapters/postgres/run.ts';
 import { readsInParts } from '../../src/adapters/sql/reads-in-parts.ts';
+import { isAfter, START } from '../../src/application/changes/cursor.ts';
+import { changeLog } from '../../src/application/changes/log.ts';
+import type { LogReader } from '../../src/application/changes/ports.ts';
 import type { PlantRange } from '../../src/application/ports.ts';
 import { useCases } from '../../src/application/use-cases.ts';
 import type { Stage } from './faults.ts';
@@ -49,7 +49,7 @@ function opener({ plan: { timeout, batching } }: Run, server: Server, connection
     async open(process) {
       const database = databaseOn(server, process, connections);
       const run = runner(database, { gate: () => undefined, timeout });
-      const { announce, ...feed } = changeFeed(feedReader(server, process, run));
+      const { announce, ...feed } = changeLog(feedReader(server, process, run));
       const write = plantWriter(database, run, { onInsert: announce, onUpdate: announce });
       const reads = readsInParts({
         plants: (range, count) => run('reads', () => server.ask(process, () => scan(server, range, count))),
@@ -74,7 +74,7 @@ function databaseOn(server: Server, process: Process, connections: number): Data
   return { sql, connections, isDistributed: async () => false } as unknown as Database;
 }
 
-function feedReader(server: Server, process: Process, run: ReturnType<typeof runner>): FeedReader {
+function feedReader(server: Server, process: Process, run: ReturnType<typeof runner>): LogReader {
   const ask = <T>(work: () => T) => run('feed', () => server.ask(process, work));
   const end = () => {
     const { changed, id } = server.visible().at(-1) ?? START;

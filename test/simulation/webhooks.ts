@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { isAfter } from '../../src/application/changes/cursor.ts';
 import { deliverWebhooks } from '../../src/application/webhooks/deliver-webhooks.ts';
 import type { KeepPositions, Lease, Message, ReadEntries, Send } from '../../src/application/webhooks/ports.ts';
 import { PlantStoreError } from '../../src/domain/errors.ts';
@@ -17,7 +18,7 @@ interface Receiver {
   /** Its copy of the plants, by the rule of webhook-id. */
   copy: Map<bigint, { readonly changed: bigint; readonly state: State }>;
   /** The changes that it has acknowledged or may have. */
-  got: Set<bigint>;
+  got: Set<string>;
   trouble: Trouble | undefined;
   troubleEnd: number;
 }
@@ -47,7 +48,7 @@ export function webhookReceivers(run: Run, table: Table, database: MemoryDatabas
         const isAdvanced = await positions.advance(lease, position);
         const { got } = receiverOf(lease.endpoint);
         for (const { id, changed } of isAdvanced ? table.plants() : []) {
-          if (changed > position.changed || got.has(changed)) continue;
+          if (isAfter({ changed, id }, position) || got.has(`${changed} ${id}`)) continue;
           fail(`${lease.endpoint} is set behind change ${changed} of ${id}, which it has not got`);
         }
         return isAdvanced;
@@ -92,7 +93,7 @@ export function webhookReceivers(run: Run, table: Table, database: MemoryDatabas
             return;
           }
           if (!table.wasWritten(changed, id, state)) fail(`${name} gets what ${id} never was`);
-          receiver.got.add(changed);
+          receiver.got.add(`${changed} ${id}`);
           if (changed >= (receiver.copy.get(id)?.changed ?? 0n)) receiver.copy.set(id, { changed, state });
           answer(trouble && { reason: trouble });
         });
@@ -143,7 +144,7 @@ export function webhookReceivers(run: Run, table: Table, database: MemoryDatabas
       [...receivers].flatMap(([name, { copy, got }]) =>
         table
           .plants()
-          .filter(({ id, state, changed }) => copy.get(id)?.state !== state || !got.has(changed))
+          .filter(({ id, state, changed }) => copy.get(id)?.state !== state || !got.has(`${changed} ${id}`))
           .map(({ id }) => `${id} at ${name}`),
       ),
   };

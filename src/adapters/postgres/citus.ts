@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { CompiledQuery } from 'kysely';
-import { sharedRun } from '../feed/shared-run.ts';
+import { singleFlight } from '../../process/single-flight.ts';
 import type { Database } from './database.ts';
 import { failureOf, UnknownOutcomeError } from './failures.ts';
 
@@ -43,7 +43,7 @@ const NODES_TIMEOUT = 500;
 /** Creates a check whether all plants of a distributed table can be read now. It resolves to why not, in words. */
 export function nodesCheck({ sql, isDistributed }: Database): () => Promise<string | undefined> {
   // The first plant of every shard. One at a time: while it waits for a node, it takes a connection.
-  const ask = sharedRun(() =>
+  const ask = singleFlight(() =>
     sql.executeQuery(CompiledQuery.raw('select id from plants order by id limit 1')).then(
       () => undefined,
       (error: Error) => error.message,

@@ -1,5 +1,5 @@
 import { PlantStoreError } from '../../domain/errors.ts';
-import { FULL_DISK } from '../feed/recent-failure.ts';
+import { FULL_DISK } from '../sql/recent-failure.ts';
 
 /** The database is not set up as this code needs it; the message says what to do. */
 export class SchemaError extends Error {

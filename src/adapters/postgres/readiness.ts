@@ -1,10 +1,10 @@
 import { CompiledQuery, sql } from 'kysely';
 import type { Logger } from 'pino';
+import { LONG } from '../../application/changes/held-back.ts';
 import { PlantStoreError } from '../../domain/errors.ts';
-import { endpointsProblem } from '../feed/endpoints-problem.ts';
-import { heldBackProblem } from '../feed/held-back.ts';
-import type { recentFailure } from '../feed/recent-failure.ts';
-import { sharedRun } from '../feed/shared-run.ts';
+import { singleFlight } from '../../process/single-flight.ts';
+import { endpointsProblem } from '../sql/endpoints-problem.ts';
+import type { recentFailure } from '../sql/recent-failure.ts';
 import { requireChangeFeed } from './changes/feed-state.ts';
 import { nodesCheck } from './citus.ts';
 import type { Database } from './database.ts';
@@ -34,7 +34,7 @@ export function readiness(
   const endpoints = webhooks.map(({ name }) => name);
   const nodesProblem = nodesCheck(database);
   let logged: string | undefined;
-  return sharedRun(async () => {
+  return singleFlight(async () => {
     try {
       // First: what else fails then only follows from it.
       await requireMigrations(database);
@@ -66,6 +66,14 @@ export function readiness(
  */
 const INSERT_NOTHING = `insert into plants (id, name, tag)
   select ${2n ** 63n - 1n}, ''::text, null::text where false on conflict (id) do nothing returning id`;
+
+/** What an operator is told of a feed that has been held back for so many seconds; undefined if nothing. */
+export function heldBackProblem(seconds: number): string | undefined {
+  return seconds > LONG
+    ? `the feed of changes has been held back for ${Math.floor(seconds)} s by an open transaction: ` +
+        'pg_stat_activity and pg_prepared_xacts show it'
+    : undefined;
+}
 
 /** Which of these endpoints get nothing until somebody acts. */
 async function problemOf(endpoints: readonly string[], { sql: database }: Database): Promise<string | undefined> {

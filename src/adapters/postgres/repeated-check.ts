@@ -1,4 +1,4 @@
-import { sharedRun } from '../feed/shared-run.ts';
+import { singleFlight } from '../../process/single-flight.ts';
 import { SchemaError } from './failures.ts';
 
 /**
@@ -14,7 +14,7 @@ export function repeatedCheck(
 ): () => Promise<void> | undefined {
   let hasPassed = false;
   let next = Number.NEGATIVE_INFINITY;
-  const run = sharedRun(async () => {
+  const run = singleFlight(async () => {
     try {
       await check();
       hasPassed = true;

@@ -1,4 +1,4 @@
-import { changeFeed } from '../feed/change-feed.ts';
+import { changeLog } from '../../application/changes/log.ts';
 import { readsInParts } from '../sql/reads-in-parts.ts';
 import { feedReader } from './changes/feed-reader.ts';
 import type { Database } from './database.ts';
@@ -23,7 +23,7 @@ interface StoreOptions {
 /** Plants in the table `plants`, and the feed of their changes. */
 export function postgresStore(database: Database, { run, timeout, batchRows = 256, onInsert }: StoreOptions) {
   const { part, end, holder } = feedReader(database);
-  const { announce, ...feed } = changeFeed({
+  const { announce, ...feed } = changeLog({
     part: (...range) => run('feed', () => part(...range)),
     partForWebhooks: (...range) => run('backgroundReads', () => part(...range)),
     end: () => run('feed', end),

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
-import { endpointsProblem } from '../feed/endpoints-problem.ts';
-import { sharedRun } from '../feed/shared-run.ts';
+import { singleFlight } from '../../process/single-flight.ts';
+import { endpointsProblem } from '../sql/endpoints-problem.ts';
 import { statement } from './file/connection.ts';
 import type { DatabaseFile } from './file/database-file.ts';
 import { failureOf } from './file/failures.ts';
@@ -35,7 +35,7 @@ export function readiness(file: DatabaseFile, endpoints: readonly string[], log:
     ];
   }
 
-  return sharedRun(async () => {
+  return singleFlight(async () => {
     const problems = await problemsNow().catch((error: Error) => {
       const { cause = error, message } = error;
       throw new Error(failureOf(cause).problem ?? message, { cause: error });

@@ -1,4 +1,4 @@
-import { changeFeed } from '../feed/change-feed.ts';
+import { changeLog } from '../../application/changes/log.ts';
 import { readsInParts } from '../sql/reads-in-parts.ts';
 import { feedReader } from './changes/feed-reader.ts';
 import type { DatabaseFile } from './file/database-file.ts';
@@ -12,7 +12,7 @@ export function sqliteStore(
   file: Pick<DatabaseFile, 'sql' | 'read' | 'write'>,
   onInsert: (plants: number) => void = () => {},
 ) {
-  const { announce, ...feed } = changeFeed(feedReader(file));
+  const { announce, ...feed } = changeLog(feedReader(file));
   let inserted = 0;
 
   /** The writes of a group resolve one after another, before this is done. */

@@ -1,6 +1,6 @@
 import { expect, jest, test } from '@jest/globals';
-import { recentFailure } from '../../../src/adapters/feed/recent-failure.ts';
 import { failureOf } from '../../../src/adapters/postgres/failures.ts';
+import { recentFailure } from '../../../src/adapters/sql/recent-failure.ts';
 
 const failure = (code: string, routine = '') => Object.assign(new Error(), { severity: 'ERROR', code, routine });
 

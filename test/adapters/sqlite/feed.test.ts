@@ -46,16 +46,10 @@ test('ends waits when the service stops, and at once for those who come later', 
 });
 
 test('finds names in either normal form, with accents that matter', async () => {
-  const [composed, decomposed] = ['Érable', 'E\u0301rable'];
-  await store.plants.add({ id: 1n, name: composed });
-  await store.plants.add({ id: 2n, name: decomposed });
-  await store.plants.add({ id: 3n, name: 'Erable' });
-  for (const [name, found] of [
-    ['érab', [1n, 2n]],
-    ['e\u0301RAB', [1n, 2n]],
-    ['erab', [3n]],
-  ] as const) {
-    const { plants } = await store.plants.list({ from: 0n, to: 9n, name }, 10);
-    expect([name, plants.map(({ id }) => id)]).toEqual([name, found]);
-  }
+  for (const [n, name] of ['Érable', 'E\u0301rable', 'Erable'].entries())
+    await store.plants.add({ id: BigInt(n), name });
+  const idsOf = async (name: string) =>
+    (await store.plants.list({ from: 0n, to: 9n, name }, 10)).plants.map(({ id }) => id);
+  for (const name of ['érab', 'e\u0301RAB']) expect(await idsOf(name)).toEqual([0n, 1n]);
+  expect(await idsOf('erab')).toEqual([2n]);
 });

@@ -15,6 +15,7 @@ import { embeddedPlants, openEmbedded, plantsInFile, writeBeside } from '../../s
 import { eventually } from '../../support/eventually.ts';
 import { atEnd } from '../../support/lifetimes.ts';
 import { allReads } from '../../support/plants/all-reads.ts';
+import { readToEnd } from '../../support/plants/changes.ts';
 import { temporaryFolder } from '../../support/service-process.ts';
 
 /* What only a file shows: how it is opened, what its writes share, and what it does when something is wrong with it. */
@@ -53,6 +54,19 @@ test.each(allReads)('%s is read in a slice of the time that reads have', async (
   const unread = new Error('no slice');
   const store = sqliteStore({ ...file, read: () => Promise.reject(unread) });
   await expect(read(store)).rejects.toBe(unread);
+});
+
+test('a file of the version before is brought up to this one, and its followers go on', async () => {
+  const { folder, file, plants } = await opened();
+  await plants.add(plant(1n));
+  const { next } = await readToEnd(plants);
+  await file.close();
+  const before = 'drop index plants_by_change; create unique index plants_by_change on plants (changed)';
+  connectionTo(folder).exec(`${before}; pragma user_version = 1`);
+  await expect(withDatabaseFile(folder, true, async () => {})).rejects.toThrow('npm start does that');
+  const now = embeddedPlants(await openEmbedded(folder));
+  await Promise.all([2n, 3n, 4n].map((id) => now.add(plant(id))));
+  expect((await readToEnd(now, next)).changes).toEqual([2n, 3n, 4n].map((id) => plant(id)));
 });
 
 test('a second service is refused, and once the first has ended, finds what it has stored', async () => {

@@ -1,5 +1,5 @@
 import { beforeAll, expect, jest, test } from '@jest/globals';
-import { decodeCursor } from '../../../src/adapters/feed/change-cursor.ts';
+import { decodeCursor } from '../../../src/application/changes/cursor.ts';
 import { type Loss, type Model, powerLosses } from '../../support/disk/power-losses.ts';
 import { type TracedWork, tracedWork, wrongStates } from '../../support/disk/traced-work.ts';
 import { embeddedPlants, openEmbedded, plantsInFile } from '../../support/embedded-store.ts';

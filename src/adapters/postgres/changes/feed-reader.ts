@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
+import { positionOf, START } from '../../../application/changes/cursor.ts';
+import type { LogEnd, LogReader } from '../../../application/changes/ports.ts';
 import type { Position } from '../../../application/ports.ts';
 import type { Entry } from '../../../application/webhooks/ports.ts';
-import { positionOf, START } from '../../feed/change-cursor.ts';
-import type { FeedEnd, FeedReader } from '../../feed/feed-reader.ts';
 import type { Database } from '../database.ts';
 import { storedIn } from '../plants/columns.ts';
 import { statement } from '../statement.ts';
@@ -32,7 +32,7 @@ const FEED_END = sql`${FEED_STATE} left join lateral (
 ) as last on true`;
 
 /** Reads the feed, for its consumers and for webhooks. Its functions reject as requireChangeFeed does. */
-export function feedReader(database: Database): FeedReader {
+export function feedReader(database: Database): LogReader {
   /** The first rows after a position, in the order of the feed: those that are settled. */
   const changesAfter = statement<ChangesValues, ChangeRow>((parameter) => {
     const rows = sql`
@@ -46,7 +46,7 @@ export function feedReader(database: Database): FeedReader {
 
   const selectEnd = sql<EndRow>`select feed.*, end_changed, end_id from ${FEED_END}`.compile(database.sql);
 
-  const part: FeedReader['part'] = async ({ changed, id }, count) => {
+  const part: LogReader['part'] = async ({ changed, id }, count) => {
     const rows = await rowsWithState(database, changesAfter({ changed, id, count }));
     return { end: endIn(rows[0]), rows: rows.flatMap(entryIn) };
   };
@@ -61,7 +61,7 @@ export function feedReader(database: Database): FeedReader {
   };
 }
 
-function endIn(row: EndRow): FeedEnd {
+function endIn(row: EndRow): LogEnd {
   return { ...row, position: positionOf(row.end_changed, row.end_id) ?? START };
 }
 

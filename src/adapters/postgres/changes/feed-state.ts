@@ -1,6 +1,6 @@
 import { type CompiledQuery, type RawBuilder, sql } from 'kysely';
+import type { LogState } from '../../../application/changes/ports.ts';
 import { PlantStoreError } from '../../../domain/errors.ts';
-import type { FeedState } from '../../feed/feed-reader.ts';
 import type { Database } from '../database.ts';
 import { SchemaError } from '../failures.ts';
 
@@ -42,7 +42,7 @@ const TIMELINE = sql`substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)`;
 const EPOCH = sql<string>`(${TABLE} || ${digest(TIMELINE, sql`store`)})`;
 
 /** The state of the feed, as far as every statement over it returns it. */
-export interface StateRow extends FeedState {
+export interface StateRow extends LogState {
   readonly is_intact: boolean;
   /** Whether the timeline has no identity of its own yet. */
   readonly is_unnamed: boolean;

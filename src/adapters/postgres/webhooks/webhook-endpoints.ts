@@ -1,9 +1,9 @@
 import { type RawBuilder, sql } from 'kysely';
+import { positionOf } from '../../../application/changes/cursor.ts';
 import { type KnownEndpoint, MAX_COUNTED, type WebhookEndpoints } from '../../../application/maintenance.ts';
 import type { Position } from '../../../application/ports.ts';
 import type { EndpointState } from '../../../application/webhooks/ports.ts';
 import { MIN_INT64 } from '../../../domain/plant.ts';
-import { positionOf } from '../../feed/change-cursor.ts';
 import { lastBefore, SETTLED } from '../changes/feed-state.ts';
 import type { Database } from '../database.ts';
 import type { Run } from '../run.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type RawBuilder, sql } from 'kysely';
 import type { KeepPositions, Lease, LeaseOutcome } from '../../../application/webhooks/ports.ts';
-import { OTHER_TABLE } from '../../feed/endpoints-problem.ts';
+import { OTHER_TABLE } from '../../sql/endpoints-problem.ts';
 import type { Database } from '../database.ts';
 import type { Run } from '../run.ts';
 

@@ -1,7 +1,7 @@
+import { positionOf, START } from '../../../application/changes/cursor.ts';
+import type { LogEnd, LogReader, LogState } from '../../../application/changes/ports.ts';
 import type { Position } from '../../../application/ports.ts';
 import type { Entry } from '../../../application/webhooks/ports.ts';
-import { positionOf, START } from '../../feed/change-cursor.ts';
-import type { FeedEnd, FeedReader, FeedState } from '../../feed/feed-reader.ts';
 import { statement } from '../file/connection.ts';
 import type { DatabaseFile } from '../file/database-file.ts';
 import { NEW_IDENTITY } from '../file/schema.ts';
@@ -9,7 +9,7 @@ import { type PlantRow, storedIn } from '../plants/columns.ts';
 
 type ChangedRow = PlantRow & { readonly changed: bigint };
 
-interface StateRow extends Omit<FeedState, 'settled'> {
+interface StateRow extends Omit<LogState, 'settled'> {
   /** The last row; null if there is none. */
   readonly changed: bigint | null;
   readonly id: bigint | null;
@@ -18,15 +18,15 @@ interface StateRow extends Omit<FeedState, 'settled'> {
 /** The state of the feed and its last row. */
 const STATE = `select store as epoch, purged_changed, purged_id, changed, id,
     1 + max(purged_changed, coalesce(changed, 0)) as next
-  from change_feed left join (select changed, id from plants order by changed desc limit 1)`;
+  from change_feed left join (select changed, id from plants order by changed desc, id desc limit 1)`;
 
 /** Reads the rows in the order of their last changes. */
-export function feedReader({ sql, read }: Pick<DatabaseFile, 'sql' | 'read'>): FeedReader {
+export function feedReader({ sql, read }: Pick<DatabaseFile, 'sql' | 'read'>): LogReader {
   const state = statement<StateRow>(sql, STATE);
   const rows = statement<ChangedRow>(
     sql,
     `select id, name, tag, deleted, changed from plants
-     where (changed, id) > (?, ?) order by changed limit ?`,
+     where (changed, id) > (?, ?) order by changed, id limit ?`,
   );
   const begin = statement(sql, 'begin');
   const commit = statement(sql, 'commit');
@@ -42,7 +42,7 @@ export function feedReader({ sql, read }: Pick<DatabaseFile, 'sql' | 'read'>): F
     }
   }
 
-  function endNow(): FeedEnd {
+  function endNow(): LogEnd {
     const { changed, id, ...feed } = state.get() as StateRow;
     return { ...feed, settled: feed.next, position: positionOf(changed, id) ?? START };
   }

@@ -24,13 +24,16 @@ export function plantPurge({ sql, read, write }: Pick<DatabaseFile, 'sql' | 'rea
   const last = statement<{ changed: bigint; id: bigint }>(
     sql,
     `select changed, id from (select changed, id from plants where ${old} order by id limit ${DELETED})
-     order by changed desc limit 1`,
+     order by changed desc, id desc limit 1`,
   );
   const remove = statement(
     sql,
     `delete from plants where id in (select id from plants where ${old} order by id limit ${DELETED})`,
   );
-  const note = statement(sql, `update change_feed set purged_changed = ?1, purged_id = ?2 where ?1 > purged_changed`);
+  const note = statement(
+    sql,
+    `update change_feed set purged_changed = ?1, purged_id = ?2 where (?1, ?2) > (purged_changed, purged_id)`,
+  );
 
   /** Deletes the first ones. @returns how many */
   function removeSome(from: bigint, to: bigint, before: bigint): number {

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { recentFailure } from '../../feed/recent-failure.ts';
+import { recentFailure } from '../../sql/recent-failure.ts';
 import { checkpoints } from './checkpoints.ts';
 import { FileError, failureOf, tooLate, toPortError } from './failures.ts';
 import { writeGroups } from './groups.ts';

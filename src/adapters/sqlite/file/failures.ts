@@ -1,5 +1,5 @@
 import { PlantStoreError } from '../../../domain/errors.ts';
-import { FULL_DISK } from '../../feed/recent-failure.ts';
+import { FULL_DISK } from '../../sql/recent-failure.ts';
 
 /** SQLite's result codes (https://sqlite.org/rescode.html); the lower octet of an extended one is the primary one. */
 const BUSY = 5;

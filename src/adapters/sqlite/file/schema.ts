@@ -9,8 +9,8 @@ export const NEW_IDENTITY = 'lower(hex(randomblob(16)))';
 
 /**
  * What each version of the schema adds to the former version, by `user_version`. A deleted plant stays as a row without
- * content; `changed` grows with each row that is written, so that the rows in its order are the feed of changes. Times are
- * milliseconds since 1970.
+ * content; `changed` is greater in each transaction that writes plants, so that the rows in its order, and then in that of
+ * their ids, are the feed of changes. Times are milliseconds since 1970.
  */
 const STEPS: readonly string[] = [
   `create table plants (
@@ -43,6 +43,8 @@ const STEPS: readonly string[] = [
      retry_at integer not null default 0,
      parked integer not null default 0
    ) strict;`,
+  `drop index plants_by_change;
+   create index plants_by_change on plants (changed, id);`,
 ];
 
 /**

@@ -13,7 +13,7 @@ import type { DatabaseFile } from '../file/database-file.ts';
 import { type PlantRow, storedIn } from './columns.ts';
 
 /** A purge of the newest row must not free its number. */
-const NEXT = `(select 1 + max(purged_changed, coalesce((select max(changed) from plants), 0)) from change_feed)`;
+const NEXT = `select 1 + max(purged_changed, coalesce((select max(changed) from plants), 0)) as next from change_feed`;
 
 /** Plants of a list that wait for a transaction at once: the time of each begins then. */
 const TOGETHER = 256;
@@ -37,21 +37,30 @@ export function plantWriter(
   { onInsert, onUpdate }: WriteOptions,
 ): Pick<PlantRepository, 'add' | 'replace' | 'remove' | 'addAll'> {
   const select = statement<PlantRow>(sql, 'select id, name, tag, deleted from plants where id = ?');
-  // With the target: without it, a `changed` that is there twice would be passed over, too.
   const insert = statement(
     sql,
-    `insert into plants (id, name, tag, changed) values (?, ?, ?, ${NEXT}) on conflict (id) do nothing`,
+    'insert into plants (id, name, tag, changed) values (?, ?, ?, ?) on conflict (id) do nothing',
   );
-  const update = statement(sql, `update plants set name = ?, tag = ?, deleted = ?, changed = ${NEXT} where id = ?`);
+  const update = statement(sql, 'update plants set name = ?, tag = ?, deleted = ?, changed = ? where id = ?');
+  const next = statement<{ next: bigint }>(sql, NEXT);
+  let number: bigint | undefined;
+
+  /** The number of what this transaction writes, which ends in the same turn of the event loop. */
+  function changeNow(): bigint | null {
+    if (number !== undefined) return number;
+    number = next.get()?.next;
+    queueMicrotask(() => (number = undefined));
+    return number ?? null;
+  }
 
   function addNow(plant: NewPlant, replaces: Precondition | undefined): Written {
     const { id, name, tag = null } = plant;
-    if (insert.run(id, name, tag) > 0) return { before: undefined, after: plant };
-    return changeNow(id, plant, replaces);
+    if (insert.run(id, name, tag, changeNow()) > 0) return { before: undefined, after: plant };
+    return replaceNow(id, plant, replaces);
   }
 
   /** @param replaces which plants; undefined for none */
-  function changeNow(id: bigint, wanted: NewPlant | 'deleted', replaces: Precondition | undefined): Written {
+  function replaceNow(id: bigint, wanted: NewPlant | 'deleted', replaces: Precondition | undefined): Written {
     const row = select.get(id);
     const before = row && storedIn(row);
     if (before === undefined || replaces === undefined) return { before, after: before };
@@ -59,7 +68,7 @@ export function plantWriter(
     if (after === 'unmet' || isSamePlant(before, after)) return { before, after };
     // A deleted plant leaves a row without content, which keeps its id taken.
     const { name, tag = null } = after === 'deleted' ? { name: '' } : after;
-    update.run(name, tag, after === 'deleted' ? Date.now() : null, id);
+    update.run(name, tag, after === 'deleted' ? Date.now() : null, changeNow(), id);
     return { before, after };
   }
 
@@ -80,7 +89,7 @@ export function plantWriter(
   }
 
   const change = async (id: bigint, wanted: NewPlant | 'deleted', precondition: Precondition = {}) =>
-    (await durably(() => changeNow(id, wanted, precondition))).after;
+    (await durably(() => replaceNow(id, wanted, precondition))).after;
 
   return {
     add: async (plant) => (await durably(() => addNow(plant, undefined))).before ?? 'created',

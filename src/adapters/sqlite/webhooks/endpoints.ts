@@ -1,8 +1,8 @@
+import { positionOf } from '../../../application/changes/cursor.ts';
 import { type KnownEndpoint, MAX_COUNTED, type WebhookEndpoints } from '../../../application/maintenance.ts';
 import type { Position } from '../../../application/ports.ts';
 import type { EndpointState } from '../../../application/webhooks/ports.ts';
 import { MIN_INT64 } from '../../../domain/plant.ts';
-import { positionOf } from '../../feed/change-cursor.ts';
 import { statement } from '../file/connection.ts';
 import type { DatabaseFile } from '../file/database-file.ts';
 import { ROW } from './positions.ts';
@@ -15,7 +15,7 @@ const NO_HOLDER = 'holder = case when holder is not null then lower(hex(randombl
 /** The rows of the endpoints, and how those are doing. */
 function stateReader({ sql }: Pick<DatabaseFile, 'sql'>) {
   const select = statement<WebhookRow>(sql, 'select * from webhooks order by endpoint');
-  const last = statement<Position>(sql, 'select changed, id from plants order by changed desc limit 1');
+  const last = statement<Position>(sql, 'select changed, id from plants order by changed desc, id desc limit 1');
   return {
     rows: () => select.all(),
     stateOf({ endpoint, changed, id, parked }: WebhookRow): EndpointState {
@@ -35,7 +35,7 @@ export function webhookEndpoints({ sql, read, write }: Pick<DatabaseFile, 'sql' 
   const { rows, stateOf } = stateReader({ sql });
   const backlog = statement<{ count: bigint }>(
     sql,
-    `select count(*) as count from (select 1 from plants where (changed, id) > (?, ?) order by changed limit ${MAX_COUNTED})`,
+    `select count(*) as count from (select 1 from plants where (changed, id) > (?, ?) order by changed, id limit ${MAX_COUNTED})`,
   );
   const reset = `update webhooks set ${ROW.noFailure}, ${NO_HOLDER}`;
   const resume = statement(sql, `${reset} where endpoint = ?`);

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { isAfter } from '../../../application/changes/cursor.ts';
 import type { KeepPositions, Lease, LeaseOutcome } from '../../../application/webhooks/ports.ts';
-import { isAfter } from '../../feed/change-cursor.ts';
 import { statement } from '../file/connection.ts';
 import type { DatabaseFile } from '../file/database-file.ts';
 
@@ -46,7 +46,7 @@ export async function enterEndpoints(
     sql,
     `insert into webhooks (endpoint, changed, id)
      select ?, coalesce(changed, 0), coalesce(id, -9223372036854775808)
-     from change_feed left join (select changed, id from plants order by changed desc limit 1) where true
+     from change_feed left join (select changed, id from plants order by changed desc, id desc limit 1) where true
      on conflict (endpoint) do nothing`,
   );
   await write(() => {

@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { CompiledQuery } from 'kysely';
-import { decodeCursor, encodeCursor } from '../../../../src/adapters/feed/change-cursor.ts';
 import type { Database } from '../../../../src/adapters/postgres/database.ts';
 import { readiness } from '../../../../src/adapters/postgres/readiness.ts';
 import { damagedMigrations } from '../../../../src/adapters/postgres/schema/migration-status.ts';
 import { migrateUp } from '../../../../src/adapters/postgres/schema/migrator.ts';
+import { decodeCursor, encodeCursor } from '../../../../src/application/changes/cursor.ts';
 import type { NewPlant } from '../../../../src/domain/plant.ts';
 import { lockRows, observed, openTransaction } from '../../../support/disturbances.ts';
 import { eventually } from '../../../support/eventually.ts';

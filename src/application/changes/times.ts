@@ -1,6 +1,6 @@
-import type { Position } from '../../application/ports.ts';
-import type { EndpointState } from '../../application/webhooks/ports.ts';
-import { isAfter } from './change-cursor.ts';
+import type { Position } from '../ports.ts';
+import type { EndpointState } from '../webhooks/ports.ts';
+import { isAfter } from './cursor.ts';
 
 /** Milliseconds between two marks, at least, and the part of their age by which older ones may be apart. */
 const SPACING = { least: 1_000, ofAge: 0.02 };
@@ -11,7 +11,7 @@ const SPACING = { least: 1_000, ofAge: 0.02 };
  *
  * @param now milliseconds of a monotonic clock
  */
-export function feedTimes(now = () => performance.now()) {
+export function logTimes(now = () => performance.now()) {
   let marks: { readonly end: Position; readonly at: number }[] = [];
   /** Where each endpoint was at last, and when it was set back. */
   const endpoints = new Map<string, { readonly position: Position; readonly setBackAt: number }>();

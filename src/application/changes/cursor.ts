@@ -1,7 +1,7 @@
-import type { Position } from '../../application/ports.ts';
 import { PlantStoreError } from '../../domain/errors.ts';
 import { MAX_INT64, MIN_INT64 } from '../../domain/plant.ts';
-import type { FeedEnd, FeedState } from './feed-reader.ts';
+import type { Position } from '../ports.ts';
+import type { LogEnd, LogState } from './ports.ts';
 
 /** What a consumer sends back to go on. */
 export interface Cursor {
@@ -20,7 +20,7 @@ export function positionOf(changed: bigint | null, id: bigint | null): Position 
   return changed === null || id === null ? undefined : { changed, id };
 }
 
-function purgedIn({ purged_changed, purged_id }: FeedState): Position {
+function purgedIn({ purged_changed, purged_id }: LogState): Position {
   return { changed: purged_changed, id: purged_id };
 }
 
@@ -30,12 +30,12 @@ export function isAfter(a: Position, b: Position): boolean {
 }
 
 /** Whether there is something to read between the cursor and this end of the feed, or the cursor is not valid any more. */
-export function isNews(cursor: Cursor, end: FeedEnd): boolean {
+export function isNews(cursor: Cursor, end: LogEnd): boolean {
   return expiryOf(cursor, end) !== undefined || isAfter(end.position, cursor.position);
 }
 
 /** Why something after the cursor may be missing, in words; undefined if nothing is. */
-function expiryOf({ epoch, position, purged }: Cursor, now: FeedState): string | undefined {
+function expiryOf({ epoch, position, purged }: Cursor, now: LogState): string | undefined {
   const isHere = epoch === now.epoch && position.changed < now.next;
   if (!isHere) return 'the database is another one, was restored, or has another primary';
   const last = purgedIn(now);
@@ -49,7 +49,7 @@ function expiryOf({ epoch, position, purged }: Cursor, now: FeedState): string |
  * @param last the last position that it has read since; undefined if there was nothing
  * @throws PlantStoreError `cursor_expired`
  */
-export function nextCursor(cursor: Cursor | undefined, now: FeedState, last: Position | undefined): Cursor {
+export function nextCursor(cursor: Cursor | undefined, now: LogState, last: Position | undefined): Cursor {
   const expiry = cursor && expiryOf(cursor, now);
   if (expiry !== undefined) throw new PlantStoreError('cursor_expired', expiry);
   const { position, purged } = cursor ?? { position: START, purged: purgedIn(now) };

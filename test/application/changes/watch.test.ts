@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
-import { changeWatch } from '../../../src/adapters/feed/change-watch.ts';
+import { changeWatch } from '../../../src/application/changes/watch.ts';
 
 beforeEach(() => void jest.useFakeTimers());
 afterEach(() => void jest.useRealTimers());

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { feedTimes } from '../../../src/adapters/feed/feed-times.ts';
+import { logTimes } from '../../../src/application/changes/times.ts';
 
 const HOUR = 3_600;
 const at = (changed: number) => ({ changed: BigInt(changed), id: 0n });
@@ -7,7 +7,7 @@ const at = (changed: number) => ({ changed: BigInt(changed), id: 0n });
 /** Of a feed that gets a plant each second, for an endpoint that is at one of them. */
 function started() {
   let now = 0;
-  const times = feedTimes(() => now * 1_000);
+  const times = logTimes(() => now * 1_000);
   return {
     now: () => now,
     pass(seconds: number) {
@@ -47,7 +47,7 @@ test('one that is rewound waits from then on', () => {
 });
 
 test('nothing waits for one that has all once the database was set back', () => {
-  const times = feedTimes();
+  const times = logTimes();
   for (const end of [1, 2, 1]) times.note(at(end));
   expect(times.waitingSeconds({ endpoint: 'e', position: at(1), end: at(1) })).toBe(0);
 });

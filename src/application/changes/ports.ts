@@ -1,8 +1,8 @@
-import type { Position } from '../../application/ports.ts';
-import type { Entry } from '../../application/webhooks/ports.ts';
+import type { Position } from '../ports.ts';
+import type { Entry } from '../webhooks/ports.ts';
 
 /** The feed as one snapshot shows it: the columns of a statement. */
-export interface FeedState {
+export interface LogState {
   readonly epoch: string;
   /** The last position that has been purged. */
   readonly purged_changed: bigint;
@@ -14,20 +14,20 @@ export interface FeedState {
 }
 
 /** The same, with the position of its last row. */
-export interface FeedEnd extends FeedState {
+export interface LogEnd extends LogState {
   readonly position: Position;
 }
 
 /** What a database implements of the feed. Both reject if there is none, or it cannot be read now. */
-export interface FeedReader {
+export interface LogReader {
   /**
    * Reads up to `count` rows after a position.
    *
    * @returns them, and where the feed ends in the same snapshot
    */
-  part(after: Position, count: number): Promise<{ readonly end: FeedEnd; readonly rows: readonly Entry[] }>;
+  part(after: Position, count: number): Promise<{ readonly end: LogEnd; readonly rows: readonly Entry[] }>;
   /** Where the feed ends now: whatever is committed later comes after that. */
-  end(): Promise<FeedEnd>;
+  end(): Promise<LogEnd>;
   /**
    * The open transaction that holds back the feed now, if one does: what is less than `settled` is final. `age` is for how
    * many seconds it has been open; null if that cannot be seen.

@@ -1,10 +1,10 @@
-import type { Change, ChangeFeed, Changes, ChangesQuery } from '../../application/ports.ts';
-import type { Entry, ReadEntries } from '../../application/webhooks/ports.ts';
-import { decodeCursor, encodeCursor, isAfter, nextCursor, START } from './change-cursor.ts';
-import { changeWatch } from './change-watch.ts';
-import type { FeedEnd, FeedReader } from './feed-reader.ts';
-import { feedTimes } from './feed-times.ts';
+import type { Change, ChangeFeed, Changes, ChangesQuery } from '../ports.ts';
+import type { Entry, ReadEntries } from '../webhooks/ports.ts';
+import { decodeCursor, encodeCursor, isAfter, nextCursor, START } from './cursor.ts';
 import { heldBackTime, LONG } from './held-back.ts';
+import type { LogEnd, LogReader } from './ports.ts';
+import { logTimes } from './times.ts';
+import { changeWatch } from './watch.ts';
 
 /** Rows of a page of a webhook. */
 const ENTRIES = 200;
@@ -14,8 +14,8 @@ const ENTRIES = 200;
  *
  * @param reader.partForWebhooks its `part`, perhaps in the background
  */
-export function changeFeed(reader: FeedReader & { readonly partForWebhooks?: FeedReader['part'] }) {
-  const times = feedTimes();
+export function changeLog(reader: LogReader & { readonly partForWebhooks?: LogReader['part'] }) {
+  const times = logTimes();
   const heldBack = heldBackTime(reader.holder);
   const watch = changeWatch(async () => {
     try {
@@ -26,7 +26,7 @@ export function changeFeed(reader: FeedReader & { readonly partForWebhooks?: Fee
     }
   });
 
-  function noted<T extends FeedEnd>(end: T): T {
+  function noted<T extends LogEnd>(end: T): T {
     times.note(end.position);
     heldBack.note(end);
     watch.note(end);

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { heldBackTime } from '../../../src/adapters/feed/held-back.ts';
+import { heldBackTime } from '../../../src/application/changes/held-back.ts';
 
 test('a transaction whose age was known is not young again when it cannot be asked for', async () => {
   const answers = [{ settled: 1n, age: 60 }];

@@ -1,4 +1,4 @@
-import type { FeedReader, FeedState } from './feed-reader.ts';
+import type { LogReader, LogState } from './ports.ts';
 
 /** Seconds for which a transaction may hold back the feed before anybody is told: most are shorter. */
 export const LONG = 5;
@@ -12,7 +12,7 @@ const INTERVAL = 1_000;
  *
  * @param now milliseconds of a monotonic clock
  */
-export function heldBackTime(holder: FeedReader['holder'], now = () => performance.now()) {
+export function heldBackTime(holder: LogReader['holder'], now = () => performance.now()) {
   /** The transaction that the last state has shown, and when it was met. */
   let met: { readonly settled: bigint; readonly at: number } | undefined;
   let asked: { readonly settled?: bigint; readonly began?: number; readonly at: number } = { at: -INTERVAL };
@@ -40,7 +40,7 @@ export function heldBackTime(holder: FeedReader['holder'], now = () => performan
 
   return {
     /** To be called with each state of the feed that is read. */
-    note: ({ settled, next }: FeedState) => meet(settled < next ? settled : undefined),
+    note: ({ settled, next }: LogState) => meet(settled < next ? settled : undefined),
     seconds,
     /** The same, as it is now. */
     async secondsNow(): Promise<number> {
@@ -48,12 +48,4 @@ export function heldBackTime(holder: FeedReader['holder'], now = () => performan
       return seconds();
     },
   };
-}
-
-/** What an operator is told of so many seconds; undefined if nothing. */
-export function heldBackProblem(seconds: number): string | undefined {
-  return seconds > LONG
-    ? `the feed of changes has been held back for ${Math.floor(seconds)} s by an open transaction: ` +
-        'pg_stat_activity and pg_prepared_xacts show it'
-    : undefined;
 }

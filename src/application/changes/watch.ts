@@ -1,12 +1,12 @@
-import type { Position } from '../../application/ports.ts';
-import { type Cursor, isAfter, isNews } from './change-cursor.ts';
-import type { FeedEnd } from './feed-reader.ts';
+import type { Position } from '../ports.ts';
+import { type Cursor, isAfter, isNews } from './cursor.ts';
+import type { LogEnd } from './ports.ts';
 
 interface Reader {
   /** What it has read already. */
   readonly position: Position;
   /** Whether the reader waits for such an end of the feed. */
-  readonly isNews: (end: FeedEnd) => boolean;
+  readonly isNews: (end: LogEnd) => boolean;
   readonly interval: number;
   readonly wake: (isNews: boolean) => void;
 }
@@ -28,7 +28,7 @@ const PAUSE = 50;
  *
  * @param probe resolves to the end of the feed, undefined if it is not known now
  */
-export function changeWatch(probe: () => Promise<FeedEnd | undefined>) {
+export function changeWatch(probe: () => Promise<LogEnd | undefined>) {
   const waiting = new Set<Reader>();
   let isStopped = false;
   let timer: NodeJS.Timeout | undefined;
@@ -37,7 +37,7 @@ export function changeWatch(probe: () => Promise<FeedEnd | undefined>) {
   /** When the next probe may begin, as performance.now() counts. */
   let pauseEnd = 0;
   /** The end of the feed, as the last probe found it; whoever has not come so far need not wait. */
-  let known: FeedEnd | undefined;
+  let known: LogEnd | undefined;
 
   async function wakeReady(): Promise<void> {
     timer = undefined;
@@ -88,7 +88,7 @@ export function changeWatch(probe: () => Promise<FeedEnd | undefined>) {
      * To be called with each end of the feed that is read: it may have gone back. News of others does not count, since
      * readers would wake each other without a pause.
      */
-    note(end: FeedEnd): void {
+    note(end: LogEnd): void {
       if (known?.epoch !== end.epoch || isAfter(known.position, end.position)) known = end;
     },
     /**
@@ -97,12 +97,12 @@ export function changeWatch(probe: () => Promise<FeedEnd | undefined>) {
      * @returns whether it is; false after so many milliseconds, or when something else ends the wait
      */
     wait(cursor: Cursor, milliseconds: number, signal: AbortSignal): Promise<boolean> {
-      const reader = { position: cursor.position, isNews: (end: FeedEnd) => isNews(cursor, end), interval: INTERVAL };
+      const reader = { position: cursor.position, isNews: (end: LogEnd) => isNews(cursor, end), interval: INTERVAL };
       return wait(reader, milliseconds, signal);
     },
     /** As `ReadEntries.awaitEntries` of webhooks, whose positions belong to no epoch. */
     async awaitEntries(position: Position, signal: AbortSignal): Promise<void> {
-      const isBehind = (end: FeedEnd) => isAfter(end.position, position);
+      const isBehind = (end: LogEnd) => isAfter(end.position, position);
       await wait({ position, isNews: isBehind, interval: WEBHOOKS_INTERVAL }, WEBHOOKS_WAIT, signal);
     },
     /** Something was written: probes at once. */
