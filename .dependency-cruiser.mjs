@@ -53,6 +53,19 @@ export default {
       to: { path: '^(src|migrations)/', pathNot: inside('process') },
     },
     {
+      name: 'the-page-imports-the-reader-of-lists',
+      comment: 'Browsers run its scripts: they get web and this folder, and no packages.',
+      severity: 'error',
+      from: { path: '^web/' },
+      to: { pathNot: ['^web/', inside('wire/lists')] },
+    },
+    {
+      name: 'the-page-is-served-not-imported',
+      severity: 'error',
+      from: { path: '^(src|migrations)/' },
+      to: { path: '^web/' },
+    },
+    {
       name: 'commands-plug-in-only',
       comment: 'What is inside knows nothing of the commands and of what plugs the adapters in.',
       severity: 'error',
@@ -67,9 +80,9 @@ export default {
     },
     {
       name: 'the-product-needs-no-tooling',
-      comment: 'The image has only src and migrations.',
+      comment: 'The image has only src, web and migrations.',
       severity: 'error',
-      from: { path: '^(src|migrations)/' },
+      from: { path: '^(src|web|migrations)/' },
       to: { path: '^(tooling|test|bench)/' },
     },
     {

@@ -14,9 +14,10 @@ RUN npm ci --omit=dev --omit=optional --ignore-scripts \
   && rm -rf ~/.npm /tmp/* node_modules/swagger-ui-dist/*.map node_modules/swagger-ui-dist/*-es-*
 
 COPY src ./src
+COPY web ./web
 COPY migrations ./migrations
 # A clone made under a strict umask is readable by its owner only, and that is not who runs it.
-RUN chmod -R a+rX package.json src migrations
+RUN chmod -R a+rX package.json src web migrations
 
 # Where the embedded database goes without a DATABASE_URL: mount a volume here to keep it (docker run -v plants:/data).
 # Not a VOLUME, which would leave a nameless one behind with every container, even beside a Postgres.

@@ -11,7 +11,7 @@ import { globSync, readFileSync } from 'node:fs';
  * - words are what white space separates in the documents, tables and code included.
  */
 
-const PAGE = 'src/adapters/http/{page,docs}/**/*.{js,d.ts,css,html}';
+const PAGE = '{web,src/adapters/http/docs}/**/*.{js,d.ts,css,html}';
 const source = textsOf('src/**/*.{ts,js}', PAGE);
 
 const sizes = [

@@ -9,6 +9,7 @@ interface Summary {
   readonly violations: readonly { readonly from: string; readonly rule: { readonly name: string } }[];
 }
 
+const FOLDERS = ['src', 'migrations', 'tooling', 'web'];
 const DATABASES = 'databases-import-ports-and-what-they-share';
 const WEBHOOKS = 'webhooks-import-ports-and-their-format';
 const OTHERS = 'other-adapters-import-ports';
@@ -35,6 +36,8 @@ test('every forbidden import is reported', async () => {
     [OTHERS, 'src/adapters/prometheus/with-use-case.ts', `import '../../application/create-plant.ts';`],
     [OTHERS, 'src/adapters/new-one/with-json.ts', `import '../../wire/plant-json.ts';`],
     ['process-serves-all', 'src/process/with-domain.ts', `export type { Plant } from '../domain/plant.ts';`],
+    ['the-page-imports-the-reader-of-lists', 'web/scripts/with-schemas.js', `import '../../src/wire/schemas.ts';`],
+    ['the-page-is-served-not-imported', 'src/adapters/http/with-page.ts', `import '../../../web/scripts/ids.js';`],
     ['commands-plug-in-only', 'src/composition/with-command.ts', `import '../migrate.ts';`],
     ['commands-share-their-own-room', 'src/composition/with-progress.ts', `import '../commands/progress.ts';`],
     ['the-product-needs-no-tooling', 'src/composition/with-tooling.ts', `import '../../tooling/session.ts';`],
@@ -46,7 +49,7 @@ test('every forbidden import is reported', async () => {
   ];
   const copy = await temporaryFolder();
   await symlink(projectFile('node_modules'), join(copy, 'node_modules'));
-  for (const folder of ['src', 'migrations', 'tooling']) {
+  for (const folder of FOLDERS) {
     await cp(projectFile(folder), join(copy, folder), { recursive: true });
   }
   await mkdir(join(copy, 'test'));
@@ -57,7 +60,7 @@ test('every forbidden import is reported', async () => {
 
   const program = projectFile('node_modules/dependency-cruiser/bin/dependency-cruiser.mjs');
   const options = ['--config', projectFile('.dependency-cruiser.mjs'), '--output-type', 'json'];
-  const { stdout, stderr } = await startNode([program, 'src', 'migrations', 'tooling', ...options], copy).outcome();
+  const { stdout, stderr } = await startNode([program, ...FOLDERS, ...options], copy).outcome();
   expect(stderr).toBe('');
   const { summary }: { summary: Summary } = JSON.parse(stdout);
   const reported = summary.violations.map(({ rule, from }) => `${rule.name}: ${from}`);

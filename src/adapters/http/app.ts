@@ -13,7 +13,7 @@ import { overviewOperations } from './contract/overview-operations.ts';
 import { plantOperations } from './contract/plant-operations.ts';
 import { JSON_TYPE } from './contract/responses.ts';
 import { docsRoutes } from './docs/docs-page.ts';
-import { plantsPageRoutes } from './page/plants-page.ts';
+import { plantsPageRoutes } from './plants-page.ts';
 import { admission } from './request/admission.ts';
 import { bodyReader } from './request/body.ts';
 import { cors } from './request/cors.ts';

@@ -1,6 +1,6 @@
 /** @import { Request } from '../types.d.ts' */
 /** @import { ImportResult, Reading } from './types.d.ts' */
-import { listParts, SMALL_PART } from '../../../../../wire/lists/parts.js';
+import { listParts, SMALL_PART } from '../../../src/wire/lists/parts.js';
 import { isDefinite, send } from '../api.js';
 import { bytesOf } from './list-file.js';
 

@@ -1,5 +1,5 @@
 /** @import { List, Reading, SentPart } from './types.d.ts' */
-import { refusedRecord } from '../../../../../wire/lists/parts.js';
+import { refusedRecord } from '../../../src/wire/lists/parts.js';
 
 /**
  * Keeps the records that were refused as they were, behind a line of names; in UTF-8 if the list was in another encoding.

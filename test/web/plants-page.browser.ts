@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import { apiClient } from '../../../support/api-client.ts';
-import { eventually } from '../../../support/eventually.ts';
+import { apiClient } from '../support/api-client.ts';
+import { eventually } from '../support/eventually.ts';
 import {
   addPlant,
   cells,
@@ -19,7 +19,7 @@ import {
   save,
   says,
   showsForm,
-} from '../../../support/programs/plants-page.ts';
+} from '../support/programs/plants-page.ts';
 
 /* What people do on the page, in a real Chromium against the whole service, and how it follows what others do. */
 

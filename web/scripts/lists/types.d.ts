@@ -1,7 +1,7 @@
 /* The types of what the page does with lists. */
 
-import type { Encoding } from '../../../../../wire/lists/encoding-finder.js';
-import type { PartResult, SentPart as Sent } from '../../../../../wire/lists/parts.js';
+import type { Encoding } from '../../../src/wire/lists/encoding-finder.js';
+import type { PartResult, SentPart as Sent } from '../../../src/wire/lists/parts.js';
 import type { Plant } from '../types.d.ts';
 
 /** A list that was dropped or chosen, and how it begins. */

@@ -2,13 +2,13 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import Koa from 'koa';
-import { pageFiles } from '../../../../src/adapters/http/page-files.ts';
-import type { RequestState } from '../../../../src/adapters/http/request/state.ts';
-import { CLOSE, startApiServer, startServer } from '../../../support/api-server.ts';
-import { eventually } from '../../../support/eventually.ts';
-import { forAllTests } from '../../../support/lifetimes.ts';
-import { makePipe } from '../../../support/programs/named-pipe.ts';
-import { temporaryFolder } from '../../../support/service-process.ts';
+import { pageFiles } from '../../../src/adapters/http/page-files.ts';
+import type { RequestState } from '../../../src/adapters/http/request/state.ts';
+import { CLOSE, startApiServer, startServer } from '../../support/api-server.ts';
+import { eventually } from '../../support/eventually.ts';
+import { forAllTests } from '../../support/lifetimes.ts';
+import { makePipe } from '../../support/programs/named-pipe.ts';
+import { temporaryFolder } from '../../support/service-process.ts';
 
 /* How the files of the pages are served; the files *.browser.ts show what they do in a browser. */
 
@@ -44,7 +44,7 @@ test.each(['*/*', 'text/html;q=0, */*'])('is no path for those who do not ask fo
 test('is removed by PAGES=off, together with the reference, but not the document that this shows', async () => {
   const { url } = await startApiServer({ pages: false });
   const statusOf = async (path: string) => (await fetch(url + path, { headers: { Accept: OF_BROWSERS } })).status;
-  for (const path of ['/', '/page/page.css', '/docs']) expect([path, await statusOf(path)]).toEqual([path, 404]);
+  for (const path of ['/', '/page/web/page.css', '/docs']) expect([path, await statusOf(path)]).toEqual([path, 404]);
   expect(await statusOf('/openapi.json')).toBe(200);
 });
 

@@ -1,12 +1,12 @@
 import { readFile, stat } from 'node:fs/promises';
 import { expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import type { NewPlant } from '../../../../src/domain/plant.ts';
-import { apiClient } from '../../../support/api-client.ts';
-import { startApiServer, TOKEN } from '../../../support/api-server.ts';
-import { eventually } from '../../../support/eventually.ts';
-import { fakePlants } from '../../../support/fake-plants.ts';
-import { collectorsLists, inWords } from '../../../support/plants/collectors-lists.ts';
+import type { NewPlant } from '../../src/domain/plant.ts';
+import { apiClient } from '../support/api-client.ts';
+import { startApiServer, TOKEN } from '../support/api-server.ts';
+import { eventually } from '../support/eventually.ts';
+import { fakePlants } from '../support/fake-plants.ts';
+import { collectorsLists, inWords } from '../support/plants/collectors-lists.ts';
 import {
   dialog,
   drop,
@@ -19,7 +19,7 @@ import {
   saved,
   says,
   showsForm,
-} from '../../../support/programs/plants-page.ts';
+} from '../support/programs/plants-page.ts';
 
 /* Lists on the page, in a real Chromium: from a spreadsheet, back to it, and in again, and what goes wrong with them. */
 

@@ -1,12 +1,12 @@
 import { symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
-import { allPermissions, type TokenVerifier } from '../../../../src/application/permissions.ts';
-import { PlantStoreError } from '../../../../src/domain/errors.ts';
-import { startApiServer, TOKEN } from '../../../support/api-server.ts';
-import { eventually } from '../../../support/eventually.ts';
-import { fakePlants } from '../../../support/fake-plants.ts';
-import { open, originsOf } from '../../../support/programs/browser.ts';
+import { allPermissions, type TokenVerifier } from '../../src/application/permissions.ts';
+import { PlantStoreError } from '../../src/domain/errors.ts';
+import { startApiServer, TOKEN } from '../support/api-server.ts';
+import { eventually } from '../support/eventually.ts';
+import { fakePlants } from '../support/fake-plants.ts';
+import { open, originsOf } from '../support/programs/browser.ts';
 import {
   addPlant,
   dialog,
@@ -17,10 +17,10 @@ import {
   says,
   showsForm,
   signIn,
-} from '../../../support/programs/plants-page.ts';
-import { startTcpProxy } from '../../../support/servers/tcp-proxy.ts';
-import { projectFile, run, startService, temporaryFolder } from '../../../support/service-process.ts';
-import { migratedDatabase } from '../../../support/test-database.ts';
+} from '../support/programs/plants-page.ts';
+import { startTcpProxy } from '../support/servers/tcp-proxy.ts';
+import { projectFile, run, startService, temporaryFolder } from '../support/service-process.ts';
+import { migratedDatabase } from '../support/test-database.ts';
 
 /* The page without a token, with one that is withdrawn, and while the service or its database fails. */
 

@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import { allPermissions } from '../../../../src/application/permissions.ts';
-import { TOKEN } from '../../../support/api-server.ts';
-import { eventually } from '../../../support/eventually.ts';
+import { allPermissions } from '../../src/application/permissions.ts';
+import { TOKEN } from '../support/api-server.ts';
+import { eventually } from '../support/eventually.ts';
 import {
   deleteForGood,
   dialog,
@@ -15,7 +15,7 @@ import {
   save,
   says,
   showsForm,
-} from '../../../support/programs/plants-page.ts';
+} from '../support/programs/plants-page.ts';
 
 /* That what somebody types on the page is not lost, and which ids it proposes. */
 

@@ -1,7 +1,7 @@
 /** @import { Request } from '../types.d.ts' */
 /** @import { List } from './types.d.ts' */
-import { encodingOf, markOf } from '../../../../../wire/lists/encoding-finder.js';
-import { utf8Of } from '../../../../../wire/lists/parts.js';
+import { encodingOf, markOf } from '../../../src/wire/lists/encoding-finder.js';
+import { utf8Of } from '../../../src/wire/lists/parts.js';
 
 /** Octets of a list that are read at a time. */
 const SLICE = 1024 ** 2;

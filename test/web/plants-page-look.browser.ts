@@ -2,9 +2,9 @@ import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import axe from 'axe-core';
 import type { Page } from 'playwright-core';
-import type { NewPlant } from '../../../../src/domain/plant.ts';
-import { eventually } from '../../../support/eventually.ts';
-import { open } from '../../../support/programs/browser.ts';
+import type { NewPlant } from '../../src/domain/plant.ts';
+import { eventually } from '../support/eventually.ts';
+import { open } from '../support/programs/browser.ts';
 import {
   dialog,
   drop,
@@ -16,12 +16,12 @@ import {
   row,
   says,
   showsForm,
-} from '../../../support/programs/plants-page.ts';
+} from '../support/programs/plants-page.ts';
 
 /* How the page looks, for eyes, keys and screen readers. */
 
 /** `UPDATE_SCREENSHOT=1 npm run test:browser` renews it. */
-const screenshot = join(import.meta.dirname, '../../../../docs/page.png');
+const screenshot = join(import.meta.dirname, '../../docs/page.png');
 
 const SOME = `Monstera deliciosa,houseplant|Pinus longaeva,conifer|Ficus carica,tree|Welwitschia mirabilis|
   Lithops karasmontana,succulent|Quercus robur,tree|Ginkgo biloba,tree|Nepenthes rajah,carnivore|
