@@ -28,8 +28,8 @@ ENV NODE_COMPILE_CACHE=/app/compile-cache
 RUN node src/main.ts --version && node --input-type=module -e "import { globSync } from 'node:fs'; \
   for (const file of globSync('/app/{migrations,src/{composition,adapters/{tokens,webhooks}}}/*.ts')) await import(file)"
 
-# The loopback of a container cannot be published.
-ENV HOST=0.0.0.0 MANAGEMENT_HOST=0.0.0.0 DATA_DIR=/data
+# The loopback of a container cannot be published. IPv4 and IPv6.
+ENV HOST=:: MANAGEMENT_HOST=:: DATA_DIR=/data
 EXPOSE 3000 3001
 
 # Live, not ready: whoever acts on this replaces the container, which does not fix a database.

@@ -28,7 +28,7 @@ test('without any configuration shows a curl command, and has its token, readabl
     `curl ${first.apiUrl}/plants -H 'Authorization: Bearer ${token}'` +
       ` -H 'Content-Type: application/json' -d '${JSON.stringify(monstera)}'`,
   );
-  expect((await fetch(`${first.managementUrl}/ready`)).status).toBe(200);
+  for (const url of [first.managementUrl, first.apiUrl]) expect((await fetch(`${url}/ready`)).status).toBe(200);
   expect((await post(first, monstera, token)).status).toBe(200);
   first.kill('SIGKILL');
   await first.exited;

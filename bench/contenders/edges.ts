@@ -77,7 +77,16 @@ async function plantStore({ level = 'info', hasMetrics = true }): Promise<string
     ...{ countPlants: none, listTags: none, readChanges: none },
   };
   const served = api({
-    ...{ cases, log, bodyLimit: 1024 ** 2, maxStreams: 4, maxFollowers: 500, pages: true, baseUrl: () => 'http://x' },
+    ...{
+      cases,
+      log,
+      bodyLimit: 1024 ** 2,
+      maxStreams: 4,
+      maxFollowers: 500,
+      pages: true,
+      baseUrl: () => 'http://x',
+      isReady: async () => true,
+    },
     verifyToken: staticTokens({ full: [TOKEN], reading: [] }),
     limits: { maxRequests: 1_000, maxRequestBytes: 64 * 1024 ** 2 },
     ...(hasMetrics && { observer: prometheusMetrics() }),

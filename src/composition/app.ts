@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import { api } from '../adapters/http/app.ts';
 import { management } from '../adapters/http/management.ts';
+import { readiness } from '../adapters/http/readiness.ts';
 import { serve } from '../adapters/http/server.ts';
 import { prometheusMetrics } from '../adapters/prometheus/metrics.ts';
 import { useCases } from '../application/use-cases.ts';
@@ -35,6 +36,7 @@ async function start(config: Config, log: Logger, opened: AsyncDisposableStack) 
     if (state !== 'serving') throw new Error(state);
     return undefined;
   };
+  const ready = readiness({ service, database: store.ready });
 
   // Driving side: the management server and the public API.
   const { verifyToken, ownToken } = await tokenVerifier(config, log, opened);
@@ -47,6 +49,7 @@ async function start(config: Config, log: Logger, opened: AsyncDisposableStack) 
     baseUrl: () => baseUrl ?? apiServer.url,
     cases: useCases(store),
     verifyToken,
+    isReady: ready.recently,
     log,
     observer: metrics,
   });
@@ -58,7 +61,7 @@ async function start(config: Config, log: Logger, opened: AsyncDisposableStack) 
     ...store.measures,
   });
   const operators = config.management;
-  const managementApp = management({ service, database: store.ready }, metrics.text, operators.host, log);
+  const managementApp = management(ready, metrics.text, operators.host, log);
   const listening = serve(managementApp, operators.host, operators.port, log);
   const managementServer = await orPortProblem('MANAGEMENT_', operators.port, listening);
   opened.defer(() => managementServer.close(0));

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { management } from '../../src/adapters/http/management.ts';
+import { readiness } from '../../src/adapters/http/readiness.ts';
 import { readConfig, readDatabaseConfig } from '../../src/config/config.ts';
 import { ALL_VARIABLES } from '../../src/config/reader.ts';
 import { startServer } from '../support/api-server.ts';
@@ -79,7 +80,7 @@ describe('the ports', () => {
     expect(annotations).toMatchObject({ 'prometheus.io/port': `${defaults.management.port}` });
     const probes = [startupProbe, livenessProbe, readinessProbe].map((probe) => probe?.httpGet);
     expect(probes.map((probe) => probe?.port)).toEqual(Array(3).fill('management'));
-    const { url } = await startServer(management({}, async () => '', '0.0.0.0', pino({ level: 'silent' })));
+    const { url } = await startServer(management(readiness({}), async () => '', '0.0.0.0', pino({ level: 'silent' })));
     for (const path of [...probes.map((probe) => probe?.path), annotations['prometheus.io/path']]) {
       expect([path, (await fetch(`${url}${path}`)).status]).toEqual([path, 200]);
     }

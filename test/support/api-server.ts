@@ -22,6 +22,7 @@ interface ApiServerOptions {
   /** Where it listens, unless another public address is given. */
   readonly baseUrl?: string;
   readonly corsOrigins?: readonly string[];
+  readonly isReady?: () => Promise<boolean>;
   readonly pages?: boolean;
   readonly maxRequests?: number;
   /** In bytes. */
@@ -46,6 +47,7 @@ export async function startApiServer({
   limits = {},
   baseUrl,
   corsOrigins = [],
+  isReady = async () => true,
   pages = true,
   maxRequests = 1_000,
   maxRequestBytes = 64 * 1024 ** 2,
@@ -67,6 +69,7 @@ export async function startApiServer({
       maxFollowers,
       baseUrl: () => baseUrl ?? server.url,
       corsOrigins,
+      isReady,
       pages,
       log,
       ...(observer && { observer }),

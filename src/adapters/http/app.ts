@@ -3,6 +3,7 @@ import Koa from 'koa';
 import type { Logger } from 'pino';
 import type { TokenVerifier } from '../../application/permissions.ts';
 import type { UseCases } from '../../application/use-cases.ts';
+import { PlantStoreError } from '../../domain/errors.ts';
 import { MAX_PLANT_BYTES } from '../../wire/schemas.ts';
 import { changeOperations } from './contract/change-operations.ts';
 import { importOperation } from './contract/import/import-operation.ts';
@@ -37,6 +38,8 @@ interface ApiOptions {
   readonly baseUrl: () => string;
   /** Origins whose pages may use the API from a browser; without any, there is no CORS middleware. */
   readonly corsOrigins?: readonly string[];
+  /** Whether it should receive requests. Anybody may ask. */
+  readonly isReady: () => Promise<boolean>;
   /** Whether people get pages, at / and /docs. */
   readonly pages: boolean;
   readonly log: Logger;
@@ -46,7 +49,7 @@ interface ApiOptions {
 /** The public API: every operation behind bearer authentication, the OpenAPI document and the pages for people. */
 export function api(options: ApiOptions) {
   const { cases, verifyToken, bodyLimit, limits, maxStreams, maxFollowers } = options;
-  const { baseUrl, corsOrigins = [], pages, log, observer } = options;
+  const { baseUrl, corsOrigins = [], isReady, pages, log, observer } = options;
   const admitted = admission(limits, maxStreams, maxFollowers);
   const { search } = admitted;
   const operations = [
@@ -64,17 +67,25 @@ export function api(options: ApiOptions) {
     const method = operation.method.toLowerCase() as Lowercase<Operation['method']>;
     router[method](operation.path.replace(/\{(\w+)\}/g, ':$1'), operationHandler(operation, surroundings));
   }
+  // Behind the operations' router, which would try all these paths for each request.
+  const otherPaths = new Router<RequestState>({ sensitive: true, strict: true });
   // Bytes are shared by all responses that a client has not taken yet; a text would be copied for each.
   let document: Buffer | undefined;
-  router.get('/openapi.json', (ctx) => {
+  otherPaths.get('/openapi.json', (ctx) => {
     document ??= Buffer.from(JSON.stringify(openApiDocument(operations, baseUrl())));
     ctx.res.setHeader('Content-Type', JSON_TYPE);
     ctx.body = document;
   });
-  // Behind the API's router, which would try all these paths for each request.
-  const pageRouter = new Router<RequestState>({ sensitive: true, strict: true });
+  // For platforms that probe the port which they publish. What is wrong, only the management port says.
+  otherPaths.get('/live', (ctx) => {
+    ctx.body = 'live';
+  });
+  otherPaths.get('/ready', async (ctx) => {
+    if (!(await isReady())) throw new PlantStoreError('store_unavailable', 'the service is not ready');
+    ctx.body = 'ready';
+  });
   for (const { path, handle } of pages ? [...plantsPageRoutes, ...docsRoutes(baseUrl)] : []) {
-    pageRouter.get(path, handle);
+    otherPaths.get(path, handle);
   }
   const methods = [...new Set(['GET', ...operations.map(({ method }) => method)])];
   const help = `the plants are at /plants, and ${pages ? '/docs' : '/openapi.json'} describes the API`;
@@ -84,7 +95,7 @@ export function api(options: ApiOptions) {
   app.use(everyRequest(log, false, observer));
   if (corsOrigins.length > 0) app.use(cors(corsOrigins, methods));
   app.use(router.routes());
-  app.use(pageRouter.routes());
+  app.use(otherPaths.routes());
   app.use(refuseUnknown(help));
 
   return {

@@ -83,7 +83,8 @@ export async function serve(
   server.maxConnections = maxConnections;
   server.on('drop', dropWarning(maxConnections, log));
   server.setTimeout(responseTimeout, open.timeOut);
-  server.listen({ port, host, reusePort });
+  // Without an address Node listens at ::, or at 0.0.0.0 where there is no IPv6.
+  server.listen({ port, reusePort, ...(host !== '::' && { host }) });
   await once(server, 'listening');
 
   return {

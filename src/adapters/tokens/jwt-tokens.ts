@@ -137,10 +137,13 @@ function scopesIn(claims: readonly string[], payload: JWTPayload): unknown[] {
   return values.flatMap((value) => (typeof value === 'string' ? value.split(' ') : value));
 }
 
-/** The claim of this name, or else what is at this path: a name that is a URL has dots, too. */
-function claimAt(path: string, payload: JWTPayload): unknown {
-  const inside = (value: unknown, name: string) => (Object(value) as Record<string, unknown>)[name];
-  return payload[path] ?? path.split('.').reduce(inside, payload);
+/** The claim of this name, or else what is at this path. Names may have dots, too, as URLs and `kubernetes.io` have. */
+function claimAt(path: string, parent: unknown): unknown {
+  const claims = Object(parent) as Record<string, unknown>;
+  const inner = [...path.matchAll(/\./g)].map(({ index }) =>
+    claimAt(path.slice(index + 1), claims[path.slice(0, index)]),
+  );
+  return claims[path] ?? inner.find((claim) => claim !== undefined);
 }
 
 /** RFC 9068 section 2.2: its subject, and the client that asked for it. Longer ones than OpenID Connect has are cut. */

@@ -1,14 +1,16 @@
 import { describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';
-import { management, type ReadinessCheck } from '../../../src/adapters/http/management.ts';
-import { startServer } from '../../support/api-server.ts';
+import { management } from '../../../src/adapters/http/management.ts';
+import { type ReadinessCheck, readiness } from '../../../src/adapters/http/readiness.ts';
+import { refusalOf, startApiServer, startServer } from '../../support/api-server.ts';
+import { eventually } from '../../support/eventually.ts';
 import { rawRequest, statusesIn } from '../../support/raw-request.ts';
 
 const silence = pino({ enabled: false });
 const noMetrics = async () => '# nothing\n';
 
 async function get(path: string, checks: Record<string, ReadinessCheck>): Promise<Response> {
-  const { url } = await startServer(management(checks, noMetrics, '127.0.0.1', silence), silence);
+  const { url } = await startServer(management(readiness(checks), noMetrics, '127.0.0.1', silence), silence);
   return fetch(url + path);
 }
 
@@ -47,9 +49,30 @@ test.each<[string, ReadinessCheck]>([
   expect([answer.headers.get('Retry-After'), answer.headers.get('Content-Type')]).toEqual(['1', 'application/json']);
 });
 
+describe('the port of the API', () => {
+  test('says by the status alone whether the service is live and ready, without a token', async () => {
+    let check: ReadinessCheck = failing;
+    const { url } = await startApiServer({ isReady: readiness({ database: () => check() }).recently });
+    const unready = [503, 50300, 'the service is not ready; sending the same request again is safe'];
+    expect(await refusalOf(await fetch(`${url}/ready`))).toEqual(unready);
+    expect((await fetch(`${url}/live`)).status).toBe(200);
+    check = ok;
+    await eventually(async () => (await fetch(`${url}/ready`)).status === 200);
+  });
+
+  test('does not let the database work more often than once a second, whoever asks', async () => {
+    let checks = 0;
+    const { recently } = readiness({ database: async () => void checks++ });
+    const { url } = await startApiServer({ isReady: recently });
+    const start = performance.now();
+    for (let n = 0; n < 20; n++) await fetch(`${url}/ready`);
+    expect(checks).toBeLessThanOrEqual(1 + (performance.now() - start) / 1_000);
+  });
+});
+
 /** The statuses of requests for /metrics that name these hosts. */
 async function statusesFor(listensAt: string, hosts: readonly string[]): Promise<number[]> {
-  const { url } = await startServer(management({}, noMetrics, listensAt, silence));
+  const { url } = await startServer(management(readiness({}), noMetrics, listensAt, silence));
   const request = (host: string) => `GET /metrics HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`;
   const responses = await Promise.all(hosts.map((host) => rawRequest(url, request(host))));
   return responses.flatMap(statusesIn);

@@ -3,8 +3,12 @@ import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { expect, test } from '@jest/globals';
+import { pino } from 'pino';
+import { management } from '../../../src/adapters/http/management.ts';
+import { readiness } from '../../../src/adapters/http/readiness.ts';
+import { serve } from '../../../src/adapters/http/server.ts';
 import type { UseCases } from '../../../src/application/use-cases.ts';
-import { startApiServer } from '../../support/api-server.ts';
+import { CLOSE, startApiServer } from '../../support/api-server.ts';
 import { eventually } from '../../support/eventually.ts';
 import { connectTo } from '../../support/http-bytes.ts';
 import { atEnd, forAllTests } from '../../support/lifetimes.ts';
@@ -31,6 +35,20 @@ async function requestStart(): Promise<IncomingMessage> {
 test('dates also what only the parser reads, as RFC 9110 section 6.6.1 requires of every 4xx', async () => {
   const date = /^HTTP\/1\.1 400 [\s\S]*\r\nDate: (.*)\r\n/.exec(await rawRequest(server.url, 'hello\r\n\r\n'))?.[1];
   expect(Math.abs(Date.parse(date ?? '') - Date.now())).toBeLessThan(60_000);
+});
+
+test('at :: takes connections of IPv4 and of IPv6', async () => {
+  const log = pino({ enabled: false });
+  const { url, close } = await serve(
+    management(readiness({}), async () => '', '::', log),
+    '::',
+    0,
+    log,
+  );
+  atEnd(() => close(0));
+  for (const host of ['127.0.0.1', '[::1]']) {
+    expect((await fetch(url.replace('localhost', host) + '/live', { headers: CLOSE })).status).toBe(200);
+  }
 });
 
 test('while it stops, it serves connections for the time that it is given, and says that they close', async () => {

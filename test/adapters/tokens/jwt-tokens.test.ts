@@ -146,6 +146,7 @@ const BOTH = { ...READ, ...WRITE };
 const ENTRA = { ...BOTH, scopeClaims: ['roles', 'scp'] };
 const AUTH0 = { ...BOTH, scopeClaims: ['permissions', 'https://plants.example/roles'] };
 const KEYCLOAK = { ...BOTH, scopeClaims: ['realm_access.roles', 'resource_access.plants.roles'] };
+const KUBERNETES = { ...BOTH, scopeClaims: ['kubernetes.io.serviceaccount.name'] };
 const COGNITO = { token_use: 'access', aud: undefined, client_id: AUDIENCE };
 
 test.each<[Partial<JwtOptions>, Record<string, unknown>, string]>([
@@ -162,6 +163,7 @@ test.each<[Partial<JwtOptions>, Record<string, unknown>, string]>([
   [KEYCLOAK, { scope: 'email', realm_access: { roles: ['offline_access', 'plants:write'] } }, 'create change'],
   [KEYCLOAK, { resource_access: { account: { roles: ['plants:write'] }, plants: { roles: ['plants:read'] } } }, 'read'],
   [KEYCLOAK, { realm_access: 'plants:read', resource_access: { plants: null } }, ''],
+  [KUBERNETES, { 'kubernetes.io': { namespace: 'shop', serviceaccount: { name: 'plants:read' } } }, 'read'],
   [BOTH, { scp: ['no plants:write', 'plants:read'] }, 'read'],
   [READ, {}, 'create'],
   [WRITE, { scope: 'plants:read' }, 'read'],

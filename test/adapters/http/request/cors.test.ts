@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { management } from '../../../../src/adapters/http/management.ts';
+import { readiness } from '../../../../src/adapters/http/readiness.ts';
 import type { HttpServer } from '../../../../src/adapters/http/server.ts';
 import { post, startApiServer, startServer, TOKEN } from '../../../support/api-server.ts';
 
@@ -82,6 +83,6 @@ test('nobody is let through unless that is asked for, and no page to the port fo
   server = await startApiServer();
   const sent = await post(server.url, PLANT, { Origin: APP });
   expect([(await preflight(APP)).status, sent.status, corsHeaders(sent)]).toEqual([405, 200, {}]);
-  server = await startServer(management({}, async () => '', '127.0.0.1', pino({ enabled: false })));
+  server = await startServer(management(readiness({}), async () => '', '127.0.0.1', pino({ enabled: false })));
   expect(corsHeaders(await preflight(APP, '/live'))).toEqual({});
 });

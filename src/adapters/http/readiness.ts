@@ -1,0 +1,54 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
+/**
+ * Rejects with the problem and its remedy while the service should receive no requests. Resolves to a problem that
+ * should not keep requests away, in words, or to undefined. It may take longer than a probe of it waits; another probe
+ * must not make it run twice at the same time.
+ */
+export type ReadinessCheck = () => Promise<string | undefined>;
+
+/** What a check found. */
+interface CheckResult {
+  readonly name: string;
+  readonly isReady: boolean;
+  /** `ok` or the problem. */
+  readonly text: string;
+}
+
+/** Milliseconds: less than the second after which many probes give up, and would not see what is wrong. */
+const CHECK_TIMEOUT = 800;
+
+/** Milliseconds for which anybody gets the same result. */
+const MAX_AGE = 1_000;
+
+/** Whether the service should receive requests, by these checks. */
+export function readiness(checks: Readonly<Record<string, ReadinessCheck>>) {
+  let asked = Number.NEGATIVE_INFINITY;
+  let isReady: Promise<boolean>;
+
+  const results = () => Promise.all(Object.entries(checks).map(([name, check]) => resultOf(name, check)));
+  return {
+    /** What the checks find now. */
+    results,
+    /** Whether all passed, a second ago at most: anybody may ask, and must not make the database work. */
+    recently(): Promise<boolean> {
+      const now = performance.now();
+      if (now - asked < MAX_AGE) return isReady;
+      asked = now;
+      isReady = results().then((all) => all.every((result) => result.isReady));
+      return isReady;
+    },
+  };
+}
+
+async function resultOf(name: string, check: ReadinessCheck): Promise<CheckResult> {
+  const timeout = delay(CHECK_TIMEOUT, undefined, { ref: false }).then(() => {
+    throw new Error(`no response within ${CHECK_TIMEOUT} ms`);
+  });
+  try {
+    const problem = await Promise.race([check(), timeout]);
+    return { name, isReady: true, text: problem === undefined ? 'ok' : `ok, but ${problem}` };
+  } catch (error) {
+    return { name, isReady: false, text: error instanceof Error ? error.message : String(error) };
+  }
+}
