@@ -25,14 +25,15 @@ interface Kind {
  * prom-client 7 microseconds. It has no way to set a histogram, so that one is written here.
  */
 export function requestMetrics(registry: Registry) {
-  const kinds = new Map<string, Kind>();
+  /** Some dozens: to compare numbers is quicker than to make a key. */
+  const kinds: Kind[] = [];
 
   function kindOf(operation: string, status: number | 'none', error: number | ''): Kind {
-    const key = `${operation} ${status} ${error}`;
-    let kind = kinds.get(key);
+    const isAlike = (one: Kind) => one.status === status && one.error === error && one.operation === operation;
+    let kind = kinds.find(isAlike);
     if (kind === undefined) {
       kind = { operation, status, error, requests: 0, seconds: 0, durations: Array(BUCKETS.length + 1).fill(0) };
-      kinds.set(key, kind);
+      kinds.push(kind);
     }
     return kind;
   }
@@ -44,7 +45,7 @@ export function requestMetrics(registry: Registry) {
     registers: [registry],
     collect() {
       this.reset();
-      for (const { operation, status, error, requests } of kinds.values()) {
+      for (const { operation, status, error, requests } of kinds) {
         this.inc({ operation, status, error }, requests);
       }
     },
@@ -78,10 +79,7 @@ export function requestMetrics(registry: Registry) {
     },
     /** The histogram of durations, in Prometheus's text format. */
     durations(): string {
-      const series = Map.groupBy(
-        kinds.values(),
-        ({ operation, status }) => `operation="${operation}",status="${status}"`,
-      );
+      const series = Map.groupBy(kinds, ({ operation, status }) => `operation="${operation}",status="${status}"`);
       return [...HEAD, ...[...series].flatMap(([labels, alike]) => linesOf(labels, alike)), ''].join('\n');
     },
   };

@@ -45,46 +45,23 @@ function parsed(contentType: string): Partial<MediaType> & Pick<MediaType, 'char
 }
 
 /**
- * Chooses among media types by the header `Accept` (RFC 9110 section 12.5.1): the first of those that the client
- * prefers; undefined if it accepts none.
+ * Chooses among media types by the header `Accept` (RFC 9110 section 12.5.1): the first of those that the client prefers;
+ * undefined if it accepts none. Of a range's parameters only its weight counts, since none of these types has another.
  */
 export function preferredType(accept: string | undefined, types: readonly string[]): string | undefined {
-  if (accept === undefined || accept.trim() === '' || accept === '*/*') return types[0];
-  const ranges = (accept.match(RANGES) ?? [])
-    .map(mediaRange)
-    .filter(({ range, weight }) => weight > 0 || !range.endsWith(';'));
-  const weights = types.map((type) => weightOf(type, ranges));
-  const best = Math.max(...weights);
-  return best > 0 ? types[weights.indexOf(best)] : undefined;
-}
-
-/* Separated by commas, and the parts of a range by semicolons; both may also be within quotes. */
-const RANGES = /(?:[^,"]|"(?:\\.|[^"\\])*"?)+/g;
-const PARTS = /(?:[^;"]|"(?:\\.|[^"\\])*"?)+/g;
-
-interface MediaRange {
-  /** Ends with a semicolon if it has parameters: it is narrower than the type, whose refusal it cannot be. */
-  readonly range: string;
-  /** From 0, not acceptable, to 1. */
-  readonly weight: number;
-}
-
-function mediaRange(text: string): MediaRange {
-  const [range = '', ...parameters] = (text.match(PARTS) ?? []).map((part) => part.trim().toLowerCase());
-  const isWeight = (parameter: string) => parameter.startsWith('q=');
-  const weight = parameters.find(isWeight)?.slice(2);
-  return {
-    range: parameters.every(isWeight) ? range : `${range};`,
-    weight: weight === undefined ? 1 : Number(weight) || 0,
-  };
-}
-
-/** The most specific range that matches counts; a range with parameters counts if none without them matches. */
-function weightOf(type: string, ranges: readonly MediaRange[]): number {
-  const [family] = type.split('/');
-  for (const candidate of [type, `${family}/*`, '*/*'].flatMap((range) => [range, `${range};`])) {
-    const match = ranges.find(({ range }) => range === candidate);
-    if (match !== undefined) return match.weight;
-  }
-  return 0;
+  const ranges = (accept?.trim() || '*/*')
+    .toLowerCase()
+    .split(',')
+    .map((range) => range.split(';').map((part) => part.trim()));
+  const weights = new Map(
+    ranges.map(([range, ...parameters]) => {
+      const weight = parameters.find((parameter) => parameter.startsWith('q='));
+      return [range, weight === undefined ? 1 : Number(weight.slice(2)) || 0];
+    }),
+  );
+  // The most specific range that matches counts.
+  const weightOf = (type: string) =>
+    weights.get(type) ?? weights.get(type.replace(/\/.*/, '/*')) ?? weights.get('*/*') ?? 0;
+  const [best = ''] = types.toSorted((one, other) => weightOf(other) - weightOf(one));
+  return weightOf(best) > 0 ? best : undefined;
 }

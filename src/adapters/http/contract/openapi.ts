@@ -7,11 +7,8 @@ import type { Parameters } from './parameters.ts';
 /** The OpenAPI 3.1.0 document of the operations, generated from the schemas that validate requests. */
 export function openApiDocument(operations: readonly Operation[], baseUrl: string): object {
   const paths: Record<string, Record<string, object>> = {};
-  const schemas: Record<string, object> = {};
-  const tags = new Set<Operation['group']>();
   for (const operation of operations) {
-    const { method, path, operationId, group, summary, description, requestContent, response } = operation;
-    tags.add(group);
+    const { method, path, operationId, group, summary, description, requestContent } = operation;
     paths[path] = {
       ...paths[path],
       [method.toLowerCase()]: {
@@ -26,10 +23,8 @@ export function openApiDocument(operations: readonly Operation[], baseUrl: strin
         responses: { ...successResponses(operation), ...errorResponses(operation) },
       },
     };
-    for (const schema of [...Object.values(requestContent), ...Object.values(response.content), ErrorBody]) {
-      if (isTitled(schema)) addComponent(schema, schemas);
-    }
   }
+  const schemas: Record<string, object> = {};
   return {
     openapi: '3.1.0',
     info: {
@@ -44,10 +39,10 @@ export function openApiDocument(operations: readonly Operation[], baseUrl: strin
     // Paths begin with a slash.
     servers: [{ url: baseUrl.replace(/\/$/, '') }],
     security: [{ bearerAuth: [] }],
-    tags: [...tags],
-    paths,
+    tags: [...new Set(operations.map(({ group }) => group))],
+    paths: withReferences(paths, schemas),
     webhooks,
-    components: { securitySchemes: { bearerAuth }, responses: { Error: error }, schemas },
+    components: { securitySchemes: { bearerAuth }, responses: { Error: withReferences(error, schemas) }, schemas },
   };
 }
 
@@ -62,7 +57,7 @@ function parametersOf({ parameters = {}, query = {}, isConditional = false }: Op
       name,
       in: location,
       required: location === 'path',
-      description: description + exactness(schema),
+      description,
       ...(example !== undefined && { example }),
       schema,
     }));
@@ -87,7 +82,11 @@ function successResponses({ method, response: { content, headers } }: Operation)
   ]);
   const documented = described.length > 0 && { headers: Object.fromEntries(described) };
   return {
-    200: { description: `${titleOf(schema)} response`, ...documented, content: contentOf(content) },
+    200: {
+      description: `${isTitled(schema) ? schema.title : 'the'} response`,
+      ...documented,
+      content: contentOf(content),
+    },
     ...(method === 'GET' &&
       'ETag' in headers && { 304: { description: 'the record is still the one of If-None-Match', ...documented } }),
   };
@@ -112,7 +111,7 @@ const error = {
     'WWW-Authenticate': { description: 'with 401 and 403', schema: { type: 'string' } },
     'Retry-After': { description: 'with 503: seconds', schema: { type: 'string' } },
   },
-  content: { 'application/json': { schema: reference(ErrorBody) } },
+  content: { 'application/json': { schema: ErrorBody } },
 };
 
 const bearerAuth = {
@@ -123,42 +122,31 @@ const bearerAuth = {
     '`data/access-token`; otherwise the operator of this service has it.',
 };
 
-/** Ends the description of an id. The service cannot know which id a client has rounded. */
-function exactness(schema: object): string {
-  if (!('format' in schema && schema.format === 'int64')) return '';
-  return (
-    '. Every digit counts: JavaScript rounds numbers above 9007199254740991, and a rounded id is that of another ' +
-    'plant. Use a string or a bigint there (examples/README.md)'
-  );
-}
-
 function contentOf(schemas: Readonly<Record<string, object>>): object {
-  const described = (schema: object) => ({ schema: isTitled(schema) ? reference(schema) : schema });
-  return Object.fromEntries(Object.entries(schemas).map(([type, schema]) => [type, described(schema)]));
+  return Object.fromEntries(Object.entries(schemas).map(([type, schema]) => [type, { schema }]));
 }
 
-/** Adds a schema to the components, and the schemas with a title in it, which become references. */
-function addComponent(schema: object, components: Record<string, object>): void {
-  const described = (_key: string, part: unknown) => {
-    if (typeof part !== 'object' || part === null) return part;
-    if (part !== schema && isTitled(part)) {
-      addComponent(part, components);
-      return reference(part);
+/** Ends the description of an id. The service cannot know which id a client has rounded. */
+const EXACTNESS =
+  '. Every digit counts: JavaScript rounds numbers above 9007199254740991, and a rounded id is that of another plant. ' +
+  'Use a string or a bigint there (examples/README.md)';
+
+/** A part of the document, in which schemas that have a title are references to these components. */
+function withReferences(part: object, components: Record<string, object>): object {
+  const referring = (_key: string, value: unknown) => {
+    if (typeof value !== 'object' || value === null) return value;
+    if (value !== part && isTitled(value)) {
+      components[value.title] ??= withReferences(value, components);
+      return { $ref: `#/components/schemas/${value.title}` };
     }
-    return 'description' in part ? { ...part, description: `${part.description}${exactness(part)}` } : part;
+    const isId = isInt64('schema' in value ? Object(value.schema) : value);
+    return isId && 'description' in value ? { ...value, description: `${value.description}${EXACTNESS}` } : value;
   };
-  components[titleOf(schema)] = JSON.parse(JSON.stringify(schema, described));
-}
-
-function reference(schema: object): object {
-  return { $ref: `#/components/schemas/${titleOf(schema)}` };
+  return JSON.parse(JSON.stringify(part, referring));
 }
 
 function isTitled(schema: object): schema is { readonly title: string } {
   return 'title' in schema && typeof schema.title === 'string';
 }
 
-function titleOf(schema: object): string {
-  if (isTitled(schema)) return schema.title;
-  throw new TypeError('a schema of the wire contract needs a title');
-}
+const isInt64 = (schema: object) => 'format' in schema && schema.format === 'int64';

@@ -1,11 +1,5 @@
 import { HttpError } from '../http-errors.ts';
 
-/** What a request or a response takes of a limit. */
-interface Place {
-  bytes: number;
-  isTaken: boolean;
-}
-
 export type Limit = ReturnType<typeof limit>;
 
 /**
@@ -17,47 +11,34 @@ export type Limit = ReturnType<typeof limit>;
 function limit(refusal: 'overloaded' | 'too_many_alike', most: number, maxBytes = Number.POSITIVE_INFINITY) {
   let count = 0;
   let allBytes = 0;
-
-  /** Takes the room for bytes that are arriving, so that slow uploads of small bodies keep nobody out. @throws HttpError */
-  function reserve(bytes: number): Place {
-    if (count >= most || (allBytes > 0 && allBytes + bytes > maxBytes)) throw new HttpError(refusal);
-    allBytes += bytes;
-    return { bytes, isTaken: false };
-  }
-  /** Counts what has arrived. @throws HttpError */
-  function take(place: Place, bytes: number): void {
-    if (count >= most) throw new HttpError(refusal);
-    count++;
-    allBytes += bytes - place.bytes;
-    place.bytes = bytes;
-    place.isTaken = true;
-  }
-  function leave({ bytes, isTaken }: Place): void {
-    allBytes -= bytes;
-    if (isTaken) count--;
-  }
-
   return {
-    reserve,
-    take,
-    leave,
-    /** Counts what is there at once. @returns a function that ends that @throws HttpError */
-    enter(bytes = 0): () => void {
-      const place = reserve(bytes);
-      take(place, bytes);
-      return () => leave(place);
+    /** Takes the room for bytes, also those that are still arriving. @throws HttpError */
+    reserve(bytes: number): void {
+      if (count >= most || (allBytes > 0 && allBytes + bytes > maxBytes)) throw new HttpError(refusal);
+      allBytes += bytes;
+    },
+    release(bytes: number): void {
+      allBytes -= bytes;
+    },
+    /** Not before the body has come, so that slow uploads of small bodies keep nobody out. @throws HttpError */
+    enter(): void {
+      if (count >= most) throw new HttpError(refusal);
+      count++;
+    },
+    leave(): void {
+      count--;
     },
     count: () => count,
   };
 }
 
 /** Counts work while it goes on. @throws HttpError */
-export async function during<T>({ enter }: Limit, work: () => Promise<T>): Promise<T> {
-  const leave = enter();
+export async function during<T>(limit: Limit, work: () => Promise<T>): Promise<T> {
+  limit.enter();
   try {
     return await work();
   } finally {
-    leave();
+    limit.leave();
   }
 }
 

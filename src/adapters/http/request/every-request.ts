@@ -26,13 +26,11 @@ export function everyRequest(log: Logger, onlyFailures: boolean, observer?: Requ
     const { req: request, res: response } = ctx;
     const offered = request.headers['x-request-id'];
     const requestId = typeof offered === 'string' && VALID_ID.test(offered) ? offered : randomUUID();
-    const startedAt = performance.now();
-    const unknown = { operation: undefined, access: undefined, failure: undefined, unreadable: undefined };
-    const state: RequestState = { startedAt, requestId, ...unknown };
+    const state: RequestState = { startedAt: performance.now(), requestId };
     ctx.state = state;
     response.setHeader('X-Request-Id', requestId);
     setHeaders(response, commonHeaders);
-    response.once('close', () => logRequest(ctx, log, onlyFailures, observer));
+    response.on('close', () => logRequest(ctx, log, onlyFailures, observer));
     request.on('error', (error) => {
       if (error instanceof HttpError) state.unreadable = error;
     });

@@ -39,21 +39,27 @@ export function operationHandler(operation: Operation, { operations, verifyToken
     const signal = () => closing(response);
     const invoke = operation.check({ path: params, query, request, permissions, signal });
 
-    const place = limit.reserve(body.sizeOf(request));
+    let reply: Reply;
+    const size = body.sizeOf(request);
+    limit.reserve(size);
     try {
       const sent = await body.read(ctx);
-      limit.take(place, sent.length);
-      const reply = await invoke(sent);
-
-      // If there is no room for the response: 503, also of a change that is done, and is as safe to repeat.
-      countUnread(reply.body, response, limits);
-      ctx.status = reply.status;
-      if (method === 'GET') response.setHeader('Allow', allowOf(onPath, permissions));
-      setHeaders(response, reply.headers);
-      if (reply.body !== undefined) ctx.body = isWhole(reply.body) ? reply.body : streamed(reply.body, state);
+      limit.enter();
+      try {
+        reply = await invoke(sent);
+      } finally {
+        limit.leave();
+      }
     } finally {
-      limit.leave(place);
+      limit.release(size);
     }
+
+    // If there is no room for the response: 503, also of a change that is done, and is as safe to repeat.
+    countUnread(reply.body, response, limits);
+    ctx.status = reply.status;
+    if (method === 'GET') response.setHeader('Allow', allowOf(onPath, permissions));
+    setHeaders(response, reply.headers);
+    if (reply.body !== undefined) ctx.body = isWhole(reply.body) ? reply.body : streamed(reply.body, state);
   };
 }
 
@@ -75,16 +81,21 @@ function closing(response: ServerResponse): AbortSignal {
   return controller.signal;
 }
 
-/** Bytes of a body that is not worth counting: a socket's own buffer is larger. */
+/** The length of a body that is not worth counting: a socket's own buffer is larger. */
 const SMALL = 16 * 1024;
 
 /** Counts a body until its response closes. @throws HttpError `overloaded` or `too_many_alike` if that is too much */
 function countUnread(body: Reply['body'], response: ServerResponse, { stream, unread }: Admission): void {
   // The client may have left: nothing will be sent, and the response may have closed before.
   if (body === undefined || response.closed) return;
-  const size = isWhole(body) ? Buffer.byteLength(body) : undefined;
-  if (size === undefined || size > SMALL)
-    response.once('close', size === undefined ? stream.enter() : unread.enter(size));
+  if (!isWhole(body)) {
+    stream.enter();
+    response.once('close', stream.leave);
+  } else if (body.length > SMALL) {
+    const size = Buffer.byteLength(body);
+    unread.reserve(size);
+    response.once('close', () => unread.release(size));
+  }
 }
 
 /** What a token permits of the operations on a path (RFC 9110 section 10.2.1). */

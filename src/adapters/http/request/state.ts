@@ -9,13 +9,13 @@ export interface RequestState {
   /** Sent as X-Request-Id, and in every line of the log about this request. */
   readonly requestId: string;
   /** The requested operation's operationId; undefined if the request matched none. */
-  operation: string | undefined;
+  operation?: string;
   /** What its token permits, and who has it; undefined as long as it has no valid one. */
-  access: Access | undefined;
+  access?: Access;
   /** Why its response is an error, with the `error` of its body. */
-  failure: { readonly error: number; readonly thrown: unknown } | undefined;
+  failure?: { readonly error: number; readonly thrown: unknown };
   /** Why the rest of its body cannot be read: it is malformed, or comes too slowly. By the server (connections.ts). */
-  unreadable: HttpError | undefined;
+  unreadable?: HttpError;
 }
 
 export type RequestContext = ParameterizedContext<RequestState>;

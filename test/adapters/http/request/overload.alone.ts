@@ -91,7 +91,7 @@ test('delays nothing by a refusal: a proxy shares its connection with clients wh
   socket.destroy();
 });
 
-test('counts a chunked body as its limit until it has come, then as what it is, which it gives back', async () => {
+test('counts a chunked body as its limit, which it gives back', async () => {
   const { held, plants } = heldPlants();
   const { url } = await startApiServer({ plants, maxRequestBytes: 100_000 });
   const chunked = connectTo(url);
@@ -103,12 +103,10 @@ test('counts a chunked body as its limit until it has come, then as what it is, 
   const small = plant(1);
   chunked.write(`${small.length.toString(16)}\r\n${small}\r\n0\r\n\r\n`);
   await until(() => held.length === 1);
-  const accepted = begin(url, large);
-  await until(() => held.length === 2);
   held[0]?.();
   await once(chunked, 'data');
-  const refused = begin(url, large);
-  expect((await unless(() => held.length > 2, refused)).status).toBe(503);
+  const accepted = begin(url, large);
+  await until(() => held.length === 2);
   held[1]?.();
   expect((await accepted).status).toBe(200);
   chunked.destroy();
