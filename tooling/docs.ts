@@ -124,8 +124,7 @@ function logMembers(): Row[] {
   });
   const req = new IncomingMessage(new Socket());
   const failure = { error: 50_300, thrown: new PlantStoreError('store_unavailable') };
-  const unknown = { operation: undefined, access: undefined, unreadable: undefined };
-  const state = { ...unknown, startedAt: 0, requestId: '', failure };
+  const state = { startedAt: 0, requestId: '', failure };
   logRequest({ req, res: new ServerResponse(req), state }, log, false);
   return [...members].map((name) => ({ name, words: [''] }));
 }

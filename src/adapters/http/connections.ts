@@ -1,9 +1,12 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { onePerConnection, type Refuse, unreadable } from './server-refusals.ts';
+import { HttpError } from './http-errors.ts';
+import type { Refuse } from './server-refusals.ts';
 
 /** Requests behind one that is in progress, after which their connection is closed at once: they are a flood. */
 const MAX_BEHIND = 100;
+
+const ONE_AT_A_TIME = 'a connection takes one request at a time; sending the same request again is safe';
 
 interface Connection {
   /** The newest that the app has. */
@@ -34,7 +37,7 @@ export function connections(handle: RequestListener, refuse: Refuse) {
       if (connection.behind > 0 || isInProgress(connection.response)) {
         connection.behind++;
         // Node sends it after the response in progress, closes the connection then, and sends no other.
-        if (connection.behind === 1) refuse(onePerConnection(), 'pipelined', response);
+        if (connection.behind === 1) refuse(new HttpError('too_many_alike', ONE_AT_A_TIME), 'pipelined', response);
         else if (connection.behind > MAX_BEHIND) request.socket.destroy();
         return;
       }
@@ -51,7 +54,10 @@ export function connections(handle: RequestListener, refuse: Refuse) {
       if (!socket.writable) socket.destroy();
       else if (response === undefined || isOver(response)) refuse(error, code, socket);
       // The app responds, which may wait for the rest of the body.
-      else if (!response.req.complete && !response.headersSent) response.req.emit('error', error);
+      else if (!response.req.complete && !response.headersSent) {
+        response.setHeader('Connection', 'close');
+        response.req.emit('error', error);
+      }
       // Another response would seem to be that to the request in progress, or a second one to the same.
       else socket.destroy();
     },
@@ -81,6 +87,12 @@ export function connections(handle: RequestListener, refuse: Refuse) {
       return open.size;
     },
   };
+}
+
+/** @param code Node's, of its parser or of the time that a request may take */
+function unreadable(code: string | undefined): HttpError {
+  if (code === 'HPE_HEADER_OVERFLOW') return new HttpError('headers_too_large');
+  return new HttpError(code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 'request_too_slow' : 'malformed_request');
 }
 
 /** Until the last byte of a response has been given to the system, so that a client that has read it may send the next request. */

@@ -7,7 +7,7 @@ import type { Logger } from 'pino';
 import { connections } from './connections.ts';
 import { MAX_HEADERS } from './request/every-request.ts';
 import type { RequestObserver } from './request/log-line.ts';
-import { serverRefusals } from './server-refusals.ts';
+import { refuser } from './server-refusals.ts';
 
 /** Limits on clients, in bytes and milliseconds. */
 export const serverLimits = {
@@ -62,7 +62,7 @@ export async function serve(
   reusePort = false,
 ): Promise<HttpServer> {
   const { responseTimeout, maxConnections, ...nodeLimits } = { ...serverLimits, ...limits };
-  const open = connections(app.callback(), serverRefusals(log, observer));
+  const open = connections(app.callback(), refuser(log, observer));
   const options = {
     ...nodeLimits,
     // The app refuses what has none, with an Error body.

@@ -107,7 +107,8 @@ export function listResponse(list: TSchema): ResponseKind<ListResult> {
     content: { [JSON_TYPE]: list, [NDJSON_TYPE]: Lines, [CSV_TYPE]: Csv },
     headers: { Link: 'the next page, with rel="next"; left out on the last one (RFC 8288)' },
     reply({ first, others, nextUrl, separator }, type) {
-      const { contentType, start, part, between, end } = listFormat(type, separator);
+      const { contentType, start, write, between, end } = listFormat(type, separator);
+      const part = (plants: readonly NewPlant[]) => plants.map(write).join(between);
       const link = nextUrl !== undefined && { Link: `<${nextUrl}>; rel="next"` };
       const begin = start + part(first);
       async function* parts(all: AsyncIterable<readonly NewPlant[]>): AsyncIterable<string> {
@@ -126,17 +127,14 @@ export function listResponse(list: TSchema): ResponseKind<ListResult> {
 
 /** How a media type writes a list, in parts. */
 function listFormat(type: string | undefined, separator: Separator) {
-  const partOf = (write: (plant: NewPlant) => string, between: string) => (plants: readonly NewPlant[]) =>
-    plants.map(write).join(between);
   if (type === CSV_TYPE) {
     // RFC 4180 section 3.
     const contentType = `${CSV_TYPE}; charset=utf-8; header=present`;
     const { header, record } = csvWriter(separator);
-    return { contentType, start: header, part: partOf(record, ''), between: '', end: '' };
+    return { contentType, start: header, write: record, between: '', end: '' };
   }
   if (type === NDJSON_TYPE) {
-    const part = partOf((plant) => `${plantJson(plant)}\n`, '');
-    return { contentType: type, start: '', part, between: '', end: '' };
+    return { contentType: type, start: '', write: (plant: NewPlant) => `${plantJson(plant)}\n`, between: '', end: '' };
   }
-  return { contentType: JSON_TYPE, start: '[', part: partOf(plantJson, ','), between: ',', end: ']' };
+  return { contentType: JSON_TYPE, start: '[', write: plantJson, between: ',', end: ']' };
 }

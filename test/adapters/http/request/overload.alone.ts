@@ -16,18 +16,6 @@ function heldPlants() {
 /** Gives up before Jest does, so that no loop outlives a test that fails. */
 const until = (condition: () => boolean) => eventually(condition, 20_000);
 
-/** Waits for what comes unless something else happens, which would keep it waiting. */
-async function unless<T>(isOther: () => boolean, coming: Promise<T>): Promise<T> {
-  let isHere = false;
-  const arrive = () => {
-    isHere = true;
-  };
-  coming.then(arrive, arrive);
-  await until(() => isHere || isOther());
-  expect(isHere).toBe(true);
-  return coming;
-}
-
 /** Its failure would end Jest before it says which test has failed, and left it behind. */
 function begin(...request: Parameters<typeof post>): Promise<Response> {
   const response = post(...request);
