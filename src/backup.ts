@@ -1,6 +1,8 @@
+import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { inOwnFolder, runCommand } from './commands/run-command.ts';
 import { readDatabaseConfig } from './config/config.ts';
+import { say } from './process/say.ts';
 
 /* npm run backup: copies the embedded database (docs/operations.md). */
 
@@ -30,6 +32,7 @@ async function run({ file }: ReturnType<typeof backupArguments>): Promise<number
   if (config.kind === 'postgres') {
     throw new Error('DATABASE_URL is set: pg_dump copies a database of Postgres (docs/postgres.md)');
   }
+  say(`On: ${resolve(config.dataDir)}`);
   const { backUp } = await import('./adapters/sqlite/backup.ts');
   await backUp(config.dataDir, inOwnFolder('backup', file));
   console.log(`${file} has all that was stored when the command began`);

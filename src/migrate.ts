@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { pino } from 'pino';
 import { renewFeed } from './adapters/postgres/changes/feed-state.ts';
 import { postgresServer } from './adapters/postgres/connections/pool.ts';
@@ -8,6 +9,7 @@ import { migrateUp } from './adapters/postgres/schema/migrator.ts';
 import { requireMigrations } from './adapters/postgres/schema/schema-gate.ts';
 import { runCommand } from './commands/run-command.ts';
 import { readDatabaseConfig } from './config/config.ts';
+import { say } from './process/say.ts';
 
 /* npm run migrate [up|status|renew-feed]: changes or shows the schema of the configured database. */
 
@@ -42,6 +44,7 @@ async function run(command: string): Promise<number> {
   const config = readDatabaseConfig();
   if (config.kind === 'embedded') return runOnFile(command, config.dataDir);
   const database = postgresServer({ ...config, poolSize: 1, statementTimeout: 0 }, pino({ level: 'silent' }));
+  say(`On: ${database.description}`);
   try {
     if (command === 'up') report(await migrateUp(database, console.log));
     if (command === 'status') await reportStatus(database);
@@ -56,6 +59,7 @@ async function run(command: string): Promise<number> {
 
 /** The service applies the schema of a file at its start. */
 async function runOnFile(command: string, dataDir: string): Promise<number> {
+  say(`On: ${resolve(dataDir)}`);
   const { withDatabaseFile } = await import('./adapters/sqlite/command-file.ts');
   const { renewFeed } = await import('./adapters/sqlite/changes/feed-reader.ts');
   return withDatabaseFile(dataDir, command !== 'renew-feed', async (file) => {

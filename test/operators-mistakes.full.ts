@@ -43,6 +43,9 @@ async function runProgram(args: readonly string[], environment: Record<string, s
   return startNode([projectFile(`src/${program}`), ...others], await temporaryFolder(), environment).outcome();
 }
 
+/** What a command says after the database that it works on. */
+const saidBy = (stderr: string) => stderr.replace(/^On: Postgres at .*\n/, '').trimEnd();
+
 const migrate = (command: string, environment: Record<string, string>) =>
   runProgram(['migrate.ts', command], environment);
 
@@ -63,7 +66,7 @@ describe('a DATA_DIR', () => {
     expect(await migrate(command, { DATA_DIR: folder })).toEqual({
       code: 1,
       stdout: '',
-      stderr: `there is no database in ${folder}: npm start creates one there, or set DATA_DIR\n`,
+      stderr: `On: ${folder}\nthere is no database in ${folder}: npm start creates one there, or set DATA_DIR\n`,
     });
     await expect(readdir(folder)).rejects.toThrow('ENOENT');
   });
@@ -133,7 +136,7 @@ describe('a database', () => {
       /^cannot execute \w+ in a read-only .*: the server is read-only: .* If it is the primary, make room on its disk/;
     expect(await databaseCheck(service)).toMatch(primary);
     const { stderr } = await migrate('renew-feed', { DATABASE_URL: database.url });
-    expect(stderr).toMatch(primary);
+    expect(saidBy(stderr)).toMatch(primary);
     expect((await post(service.apiUrl, plant)).status).toBe(503);
     await database.query(`begin read write; alter database ${name} reset all; commit`);
     await eventually(async () => (await databaseCheck(service)) === 'ok');
@@ -162,7 +165,7 @@ describe('an address', () => {
     const environment = { DATABASE_URL: await url() };
     for (const command of [['migrate.ts'], ['purge.ts', '--id', '1']]) {
       const { code, stdout, stderr } = await runProgram(command, environment);
-      expect([code, stdout, stderr.trimEnd()]).toEqual([1, '', expect.stringMatching(message)]);
+      expect([code, stdout, saidBy(stderr)]).toEqual([1, '', expect.stringMatching(message)]);
     }
     const service = await startService(await temporaryFolder(), { ...environment, ACCESS_TOKENS: TOKEN });
     expect(await databaseCheck(service)).toMatch(message);
@@ -201,8 +204,8 @@ describe('a command line', () => {
     const purge = (...flags: string[]) =>
       runProgram(['purge.ts', '--id', '1', ...flags], { DATABASE_URL: database.url });
     const none = 'none like that was deleted at least an hour ago (see --help)\n';
-    expect((await purge()).stderr).toBe(`0 deleted plants would be forgotten: ${none}`);
-    expect((await purge('--yes')).stderr).toBe(`0 deleted plants forgotten: ${none}`);
+    expect((await purge()).stderr).toContain(`0 deleted plants would be forgotten: ${none}`);
+    expect((await purge('--yes')).stderr).toContain(`0 deleted plants forgotten: ${none}`);
   });
 });
 
@@ -237,7 +240,7 @@ describe('a server that asks for passwords', () => {
   ])('%s is reported by migrations and by /ready, without the password', async (_name, user, message) => {
     const url = urlFor(...user);
     const { code, stderr } = await migrate('up', { DATABASE_URL: url });
-    expect([code, stderr]).toEqual([1, expect.stringMatching(message)]);
+    expect([code, saidBy(stderr)]).toEqual([1, expect.stringMatching(message)]);
     const service = await startOn(url);
     expect(await databaseCheck(service)).toMatch(message);
     expect((await post(service.apiUrl, plant)).status).toBe(503);

@@ -1,9 +1,11 @@
+import { resolve } from 'node:path';
 import type { Maintenance } from '../application/maintenance.ts';
 import { readDatabaseConfig } from '../config/config.ts';
+import { say } from '../process/say.ts';
 
 /**
  * Opens the configured database for a command that works without the service, and closes it once its work is done. Only
- * the adapter that is needed is loaded.
+ * the adapter that is needed is loaded. Says first which database it is: another variable would lead to another.
  *
  * @param isReadOnly whether the work only reads
  * @param stop ends waits for other processes, whereupon the work fails with its reason, with the embedded database
@@ -16,6 +18,7 @@ export async function withStore<Result>(
 ): Promise<Result> {
   const config = readDatabaseConfig();
   if (config.kind === 'embedded') {
+    say(`On: ${resolve(config.dataDir)}`);
     const { withSqlite } = await import('./sqlite-store.ts');
     return withSqlite(config.dataDir, isReadOnly, work, stop);
   }

@@ -11,6 +11,7 @@ import { webhookEndpoints } from '../adapters/postgres/webhooks/webhook-endpoint
 import { heldBackTime, LONG } from '../application/changes/held-back.ts';
 import type { Maintenance } from '../application/maintenance.ts';
 import { PlantStoreError } from '../domain/errors.ts';
+import { say } from '../process/say.ts';
 
 /** Milliseconds; longer than the service's defaults, since no client waits here. */
 const STATEMENT_TIMEOUT = 10_000;
@@ -32,6 +33,7 @@ export async function withPostgres<Result>(
   work: (store: Maintenance) => Promise<Result>,
 ): Promise<Result> {
   const database = postgresServer({ ...options, statementTimeout: STATEMENT_TIMEOUT }, pino({ level: 'silent' }));
+  say(`On: ${database.description}`);
   try {
     await requireMigrations(database);
     const run = runner(database, { gate: () => undefined, timeout: STORE_TIMEOUT });

@@ -57,7 +57,6 @@ export function checked<T>(environment: NodeJS.ProcessEnv, build: (reader: Reade
   return built;
 }
 
-/** In the order of the table. */
 export const ALL_VARIABLES: readonly Variable<unknown>[] = variablesIn(VARIABLES);
 
 function variablesIn(table: Table): Variable<unknown>[] {

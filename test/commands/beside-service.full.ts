@@ -49,12 +49,16 @@ test('purge, status and migrate work beside the service and without it, and thos
   const plants = embeddedPlants(file);
   await enterEndpoints(file, [ENDPOINT]);
   await plants.add({ id: 1n, name: 'Ficus' });
-  const status = { code: 0, stdout: `${ENDPOINT}: no instance delivers to it now; changes that wait: 1\n` };
+  const status = {
+    code: 0,
+    stdout: `${ENDPOINT}: no instance delivers to it now; changes that wait: 1\n`,
+    stderr: `On: ${folder}\n`,
+  };
   expect(await run(folder, 'webhooks')).toMatchObject(status);
   await plants.remove(1n);
   expect(await runWith(AN_HOUR_LATER, folder, 'purge', '--id', '1', '--yes')).toMatchObject({
     code: 0,
-    stderr: '1 deleted plant forgotten: the ids are free\n',
+    stderr: `On: ${folder}\n1 deleted plant forgotten: the ids are free\n`,
   });
   expect(await plants.add({ id: 1n, name: 'another' })).toBe('created');
   await webhookPositions(file, [ENDPOINT]).take([], 60_000);
@@ -93,7 +97,7 @@ test('copies the file while the service writes, for its user only; a copy that i
   const { next } = await readToEnd(plants);
   expect(await run(folder, 'backup', target)).toMatchObject({
     code: 1,
-    stderr: `${target} exists: name a file that does not\n`,
+    stderr: `On: ${folder}\n${target} exists: name a file that does not\n`,
   });
 
   const restored = await temporaryFolder();

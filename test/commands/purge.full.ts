@@ -59,7 +59,7 @@ test('an INSERT that was given up does not bring a deleted plant back', async ()
   expect(await answers(client, ['GET', '/plants/1'])).toEqual([40401]);
   const goOn = await freezeBackends();
   expect(await answers(client, ['POST', '/plants'], ['DELETE', '/plants/1'])).toEqual([200, 204]);
-  expect((await purge('--id', '1', '--yes')).stderr).toBe(`0 deleted plants forgotten: ${NONE}`);
+  expect((await purge('--id', '1', '--yes')).stderr).toContain(`0 deleted plants forgotten: ${NONE}`);
   await goOn();
   expect(await answers(client, ['GET', '/plants/1'])).toEqual([41000]);
 });
@@ -69,7 +69,7 @@ test('a deletion that was given up does not delete another plant that got the id
   expect(await answers(client, ['POST', '/plants'])).toEqual([200]);
   const goOn = await freezeBackends();
   expect(await answers(client, ['DELETE', '/plants/1'])).toEqual([204]);
-  expect((await purge('--deleted-before', '0s', '--yes')).stderr).toBe(`0 deleted plants forgotten: ${NONE}`);
+  expect((await purge('--deleted-before', '0s', '--yes')).stderr).toContain(`0 deleted plants forgotten: ${NONE}`);
   expect(await answers(client, ['POST', '/plants'])).toEqual([40010]);
   await goOn();
   expect(await answers(client, ['GET', '/plants/1'])).toEqual([41000]);
@@ -78,10 +78,10 @@ test('a deletion that was given up does not delete another plant that got the id
 test('an id is free an hour after its deletion', async () => {
   await database.query(`insert into plants (id, name, deleted)
     select n, '', now() - n * interval '20 minutes' from generate_series(1, 5) as n`);
-  expect((await purge('--deleted-before', '0s')).stderr).toMatch(/^3 deleted plants would be/);
-  expect((await purge('--deleted-before', '90m')).stderr).toMatch(/^1 deleted plant would be/);
-  expect((await purge('--id', '2', '--yes')).stderr).toBe(`0 deleted plants forgotten: ${NONE}`);
-  expect((await purge('--deleted-before', '30m', '--yes')).stderr).toMatch(/^3 deleted plants forgotten/);
+  expect((await purge('--deleted-before', '0s')).stderr).toMatch(/^3 deleted plants would be/m);
+  expect((await purge('--deleted-before', '90m')).stderr).toMatch(/^1 deleted plant would be/m);
+  expect((await purge('--id', '2', '--yes')).stderr).toContain(`0 deleted plants forgotten: ${NONE}`);
+  expect((await purge('--deleted-before', '30m', '--yes')).stderr).toMatch(/^3 deleted plants forgotten/m);
   expect(await database.query('select id from plants order by id')).toEqual([{ id: '1' }, { id: '2' }]);
 });
 
@@ -122,6 +122,6 @@ test.each([
       'select min(id) as first, max(purged_id) as forgotten from plants, change_feed',
     );
     expect([first, forgotten]).toEqual(['10001', '10000']);
-    expect((await purge('--deleted-before', '1h', '--yes')).stderr).toMatch(/^2,000 deleted plants forgotten/);
+    expect((await purge('--deleted-before', '1h', '--yes')).stderr).toMatch(/^2,000 deleted plants forgotten/m);
   },
 );

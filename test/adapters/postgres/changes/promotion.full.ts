@@ -147,7 +147,7 @@ test('renew-feed ends those of a server whose files were set back, which nothing
   for (let id = 10n; id < 20n; id++) await add(id);
   expect((await read(next)).changes.length).toBeLessThan(10);
   const stdout = 'the feed of changes has a new identity: its consumers start again\n';
-  expect(await runMigrate({ DATABASE_URL: setBack.url }, 'renew-feed')).toEqual({ code: 0, stdout, stderr: '' });
+  expect(await runMigrate({ DATABASE_URL: setBack.url }, 'renew-feed')).toMatchObject({ code: 0, stdout });
   await expect(read(next)).rejects.toMatchObject(expired);
   const walk = await read();
   expect(walk.changes).toHaveLength(10);
