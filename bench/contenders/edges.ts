@@ -1,4 +1,3 @@
-import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import Router from '@koa/router';
 import Fastify from 'fastify';
@@ -11,29 +10,11 @@ import { staticTokens } from '../../src/adapters/tokens/static-tokens.ts';
 import type { UseCases } from '../../src/application/use-cases.ts';
 import { createLog } from '../../src/composition/log.ts';
 import { TOKEN } from '../../tooling/server-process.ts';
+import { bareHttp, KEEP_ALIVE } from './bare-http.ts';
 
 /* Servers that store nothing: what reading a create, checking it and responding costs. Each resolves to its URL. */
 
-/** Milliseconds that a connection may wait for its turn; Node's default closes it after five seconds. */
-const KEEP_ALIVE = 75_000;
-
 type NewPlant = { readonly id: number; readonly name: string; readonly tag?: string };
-
-/** Reads and writes JSON. */
-async function bare(): Promise<string> {
-  const server = createServer({ keepAliveTimeout: KEEP_ALIVE }, (request, response) => {
-    const chunks: Buffer[] = [];
-    request.on('data', (chunk: Buffer) => chunks.push(chunk));
-    request.on('end', () => {
-      const { name, tag } = JSON.parse(Buffer.concat(chunks).toString());
-      const body = JSON.stringify({ name, tag });
-      response.writeHead(200, { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body) });
-      response.end(body);
-    });
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-}
 
 /** Koa, its router and its body parser as their documentation uses them, and nothing else. */
 async function koaFloor(): Promise<string> {
@@ -95,7 +76,7 @@ async function plantStore({ level = 'info', hasMetrics = true }): Promise<string
 }
 
 export const edges = {
-  'bare node:http': bare,
+  'bare node:http': bareHttp,
   'Koa floor': koaFloor,
   Fastify: () => fastify({ hasLogAndToken: false }),
   'Fastify, log and token': () => fastify({ hasLogAndToken: true }),
