@@ -4,10 +4,10 @@ import { feedReader } from '../adapters/postgres/changes/feed-reader.ts';
 import { plantPurge } from '../adapters/postgres/changes/plant-purge.ts';
 import { type PostgresOptions, postgresServer } from '../adapters/postgres/connections/pool.ts';
 import { heldBackProblem } from '../adapters/postgres/readiness.ts';
-import { runner } from '../adapters/postgres/run.ts';
 import { withAdvice } from '../adapters/postgres/schema/advice.ts';
 import { requireMigrations } from '../adapters/postgres/schema/schema-gate.ts';
 import { webhookEndpoints } from '../adapters/postgres/webhooks/webhook-endpoints.ts';
+import { runner } from '../adapters/sql/run.ts';
 import { heldBackTime, LONG } from '../application/changes/held-back.ts';
 import type { Maintenance } from '../application/maintenance.ts';
 import { PlantStoreError } from '../domain/errors.ts';
@@ -36,7 +36,7 @@ export async function withPostgres<Result>(
   say(`On: ${database.description}`);
   try {
     await requireMigrations(database);
-    const run = runner(database, { gate: () => undefined, timeout: STORE_TIMEOUT });
+    const run = runner(database, { gate: database.dialect, timeout: STORE_TIMEOUT, withAdvice });
     return await work({
       purge: plantPurge(database, run),
       webhooks: webhookEndpoints(database, run),

@@ -1,13 +1,14 @@
 import { type PostgresOptions, postgresServer } from '../adapters/postgres/connections/pool.ts';
 import { failureOf } from '../adapters/postgres/failures.ts';
 import { readiness } from '../adapters/postgres/readiness.ts';
-import { runner } from '../adapters/postgres/run.ts';
+import { withAdvice } from '../adapters/postgres/schema/advice.ts';
 import { migrationGate } from '../adapters/postgres/schema/schema-gate.ts';
 import { postgresStore } from '../adapters/postgres/store.ts';
 import { endpointStates } from '../adapters/postgres/webhooks/webhook-endpoints.ts';
 import { webhookPositions } from '../adapters/postgres/webhooks/webhook-positions.ts';
 import { registerEndpoints, registrationGate } from '../adapters/postgres/webhooks/webhook-registration.ts';
 import { recentFailure } from '../adapters/sql/recent-failure.ts';
+import { runner } from '../adapters/sql/run.ts';
 import { singleFlight } from '../process/single-flight.ts';
 import type { Store, StoreOptions } from './store.ts';
 
@@ -22,7 +23,7 @@ export function openPostgresStore(
   const gate = migrationGate(database, log);
   const ensureRegistered = registerEndpoints(database, names);
   const writeGate = names.length === 0 ? gate : registrationGate(ensureRegistered, gate, log);
-  const run = runner(database, { gate, writeGate, timeout, onFailure: failure.note });
+  const run = runner(database, { gate, writeGate, timeout, onFailure: failure.note, withAdvice });
   const { heldBack, ...store } = postgresStore(database, { run, timeout, onInsert });
   const { description, connectionUse, isDistributed, close } = database;
   return {

@@ -18,7 +18,7 @@ export const MUTANTS: Readonly<Record<string, readonly Mutant[]>> = {
     ],
     [
       'A write of a group that is not committed is refused.',
-      'for (const { reject } of group.keys()) reject(toPortError(error));',
+      'for (const { reject } of group.keys()) reject(toPortError(error, failureOf(error)));',
       'for (const settle of group.values()) settle();',
     ],
     [
@@ -42,8 +42,8 @@ export const MUTANTS: Readonly<Record<string, readonly Mutant[]>> = {
       'on conflict (id) do update set name = excluded.name, deleted = null where deleted is not null',
     ],
   ],
-  'adapters/sqlite/plants/columns.ts': [
-    ['A deleted plant is not read.', "if (deleted !== null) return 'deleted';", ''],
+  'adapters/sql/plant-rows.ts': [
+    ['A deleted plant is not read.', "row.deleted === null ? plantIn(row) : 'deleted'", 'plantIn(row)'],
   ],
   'adapters/sqlite/changes/purge.ts': [
     ['Followers that may miss a deletion start again.', 'note.run(newest.changed, newest.id);', ''],
@@ -106,7 +106,7 @@ export const MUTANTS: Readonly<Record<string, readonly Mutant[]>> = {
   'adapters/postgres/plants/add-all.ts': [
     ['An import replaces plants only if it is to.', 'replaces ? {} : undefined', '{}'],
   ],
-  'adapters/postgres/in-parts.ts': [
+  'adapters/sql/in-parts.ts': [
     ['Each gets its own outcome.', 'done.result[index] as', 'done.result[list.length - 1 - index] as'],
   ],
   'adapters/postgres/plants/write.ts': [

@@ -1,8 +1,8 @@
 import type { DatabaseSync } from 'node:sqlite';
+import { type PlantRow, storedIn } from '../../src/adapters/sql/plant-rows.ts';
 import { copyDatabase } from '../../src/adapters/sqlite/backup.ts';
 import { openConnection } from '../../src/adapters/sqlite/file/connection.ts';
 import { applySchema } from '../../src/adapters/sqlite/file/schema.ts';
-import { type PlantRow, storedIn } from '../../src/adapters/sqlite/plants/columns.ts';
 import type { simulatedDisk } from './disk.ts';
 import type { Row } from './table.ts';
 

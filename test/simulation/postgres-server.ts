@@ -101,7 +101,7 @@ export function postgresServer({ plan, note }: Run, faults: PostgresFaults, onCo
     } else {
       const found = ids.flatMap((id) => {
         const row = rows.get(id);
-        return row === undefined ? [] : [{ id, ...row, is_deleted: row.deleted !== null }];
+        return row === undefined ? [] : [{ id, ...row }];
       });
       done({ rows: found });
     }
@@ -180,7 +180,7 @@ function storedIn(id: bigint, { name, tag, deleted }: StoredRow) {
   return deleted === null ? { id, name, ...(tag !== null && { tag }) } : 'deleted';
 }
 
-/** Of an array in Postgres's text form. */
+/** Of an array in Postgres's text form, or of numbers in JSON. */
 function elements(text: string): (string | null)[] {
   return [...text.slice(1, -1).matchAll(/"((?:\\.|[^"\\])*)"|([^,]+)/gs)].map(([, quoted, plain]) =>
     quoted === undefined ? (plain === 'null' ? null : (plain ?? '')) : quoted.replace(/\\(.)/gs, '$1'),

@@ -1,11 +1,13 @@
 import { Kysely, PostgresDialect, type PostgresDialectConfig } from 'kysely';
 import type { Database } from '../../src/adapters/postgres/database.ts';
+import { postgres } from '../../src/adapters/postgres/dialect.ts';
+import { failureOf } from '../../src/adapters/postgres/failures.ts';
 import { groupCommit } from '../../src/adapters/postgres/group-commit.ts';
 import { listAdder } from '../../src/adapters/postgres/plants/add-all.ts';
-import { plantFinder } from '../../src/adapters/postgres/plants/find.ts';
 import { plantWriter } from '../../src/adapters/postgres/plants/write.ts';
-import { runner } from '../../src/adapters/postgres/run.ts';
+import { plantFinder } from '../../src/adapters/sql/find.ts';
 import { readsInParts } from '../../src/adapters/sql/reads-in-parts.ts';
+import { runner } from '../../src/adapters/sql/run.ts';
 import { isAfter, START } from '../../src/application/changes/cursor.ts';
 import { changeLog } from '../../src/application/changes/log.ts';
 import type { LogReader } from '../../src/application/changes/ports.ts';
@@ -48,15 +50,16 @@ function opener({ plan: { timeout, batching } }: Run, server: Server, connection
   return {
     async open(process) {
       const database = databaseOn(server, process, connections);
-      const run = runner(database, { gate: () => undefined, timeout });
+      const run = runner(database, { gate: () => postgres, timeout });
       const { announce, ...feed } = changeLog(feedReader(server, process, run));
       const write = plantWriter(database, run, { onInsert: announce, onUpdate: announce });
       const reads = readsInParts({
         plants: (range, count) => run('reads', () => server.ask(process, () => scan(server, range, count))),
+        count: async () => ({ count: 0, next: undefined }),
         tags: async () => ({ tags: [], next: undefined }),
       });
       const store = {
-        ...groupCommit({ write, find: plantFinder(database, run) }, { ...batching, timeout }),
+        ...groupCommit({ write, find: plantFinder(run, failureOf) }, { ...batching, timeout }),
         addAll: listAdder(write, { batchRows: batching.maxItems, timeout }),
         ...reads,
         ...feed,
@@ -71,7 +74,7 @@ function databaseOn(server: Server, process: Process, connections: number): Data
   const query = (sql: string, parameters: readonly unknown[]) => server.execute(process, sql, parameters);
   const pool = { connect: async () => ({ query, release() {} }), end: async () => {} };
   const sql = new Kysely({ dialect: new PostgresDialect({ pool } as unknown as PostgresDialectConfig) });
-  return { sql, connections, isDistributed: async () => false } as unknown as Database;
+  return { sql, connections, failureOf, isDistributed: async () => false } as unknown as Database;
 }
 
 function feedReader(server: Server, process: Process, run: ReturnType<typeof runner>): LogReader {

@@ -3,9 +3,10 @@ import { pino } from 'pino';
 import { plantPurge } from '../../src/adapters/postgres/changes/plant-purge.ts';
 import { postgresServer } from '../../src/adapters/postgres/connections/pool.ts';
 import type { Database } from '../../src/adapters/postgres/database.ts';
-import { type Run, runner } from '../../src/adapters/postgres/run.ts';
+import { withAdvice } from '../../src/adapters/postgres/schema/advice.ts';
 import { migrateUp } from '../../src/adapters/postgres/schema/migrator.ts';
 import { postgresStore } from '../../src/adapters/postgres/store.ts';
+import { type Gate, type Run, runner } from '../../src/adapters/sql/run.ts';
 import type { NewPlant } from '../../src/domain/plant.ts';
 import { execute } from '../../tooling/execute.ts';
 import { atEnd } from './lifetimes.ts';
@@ -90,7 +91,7 @@ export function connect(url: string, { poolSize = 10, statementTimeout = 10_000 
 
 /** The way to its statements, without a check of the schema. */
 export function runnerOn(database: Database, timeout = 20_000): Run {
-  return runner(database, { gate: () => undefined, timeout });
+  return runner(database, { gate: database.dialect, timeout, withAdvice });
 }
 
 /** The purge of a database. */
@@ -106,8 +107,8 @@ export function plantsIn(
   {
     batchRows = 256,
     timeout = 20_000,
-    schemaReady = (): Promise<void> | undefined => undefined,
-    run = runner(database, { gate: schemaReady, timeout }),
+    schemaReady = (): ReturnType<Gate> => database.dialect(),
+    run = runner(database, { gate: schemaReady, timeout, withAdvice }),
   } = {},
 ): TestPlants {
   return postgresStore(database, { run, timeout, batchRows });

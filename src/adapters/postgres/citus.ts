@@ -1,19 +1,29 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { CompiledQuery } from 'kysely';
+import { PlantStoreError } from '../../domain/errors.ts';
 import { singleFlight } from '../../process/single-flight.ts';
+import type { Dialect } from '../sql/dialect.ts';
 import type { Database } from './database.ts';
+import { postgres } from './dialect.ts';
 import { failureOf, UnknownOutcomeError } from './failures.ts';
 
-/** Asks the database whether it has distributed the plants, until it has responded once. */
-export function distribution(sql: Database['sql']): Database['isDistributed'] {
+/** Citus, with the table `plants` distributed over its servers. */
+export const citus: Dialect = {
+  ...postgres,
+  // It runs neither a subquery there nor recursive queries over all shards together.
+  hidden: (count) => count,
+  requireTags() {
+    throw new PlantStoreError('tags_unavailable', 'tags cannot be listed: the table is distributed by Citus');
+  },
+};
+
+/** Asks a database for its dialect. */
+export async function dialectOf(sql: Database['sql']): Promise<Dialect> {
   const isThere = async (text: string) => (await sql.executeQuery(CompiledQuery.raw(text))).rows.length > 0;
-  let known: boolean | undefined;
-  return async () => {
-    known ??=
-      (await isThere(`select where to_regclass('pg_catalog.pg_dist_partition') is not null`)) &&
-      (await isThere(`select from pg_catalog.pg_dist_partition where logicalrelid = 'plants'::regclass`));
-    return known;
-  };
+  const isDistributed =
+    (await isThere(`select where to_regclass('pg_catalog.pg_dist_partition') is not null`)) &&
+    (await isThere(`select from pg_catalog.pg_dist_partition where logicalrelid = 'plants'::regclass`));
+  return isDistributed ? citus : postgres;
 }
 
 type Query = (text: string) => Promise<{ readonly rows: readonly unknown[] }>;

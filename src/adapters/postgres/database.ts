@@ -1,25 +1,9 @@
-import type { ColumnType, Generated, Kysely } from 'kysely';
-
-/** What the migrations create, as far as statements are built on it; those that are texts use more. */
-interface Tables {
-  plants: {
-    id: ColumnType<bigint, bigint, never>;
-    name: string;
-    tag: string | null;
-    /** When it was deleted; null for a plant that exists. */
-    deleted: Generated<Date | null>;
-    /** The transaction that wrote the row last; ordered by it, the rows are the feed of changes. */
-    changed: Generated<bigint>;
-  };
-  /** Kysely's own record of applied migrations. */
-  kysely_migration: { name: string; timestamp: string };
-}
+import type { Dialect, SqlDatabase } from '../sql/dialect.ts';
 
 /** An open database of Postgres. */
-export interface Database {
-  readonly sql: Kysely<Tables>;
-  /** How many statements it can run at once. */
-  readonly connections: number;
+export interface Database extends SqlDatabase {
+  /** Asks which one it has now: Citus may distribute a table under a service. */
+  readonly dialect: () => Promise<Dialect>;
   /** Whether Citus has distributed the table `plants` over several servers. Once known, it stays the same. */
   readonly isDistributed: () => Promise<boolean>;
   /** Its connections by state. */

@@ -1,4 +1,5 @@
 import { PlantStoreError } from '../../domain/errors.ts';
+import type { Failure } from '../sql/dialect.ts';
 import { FULL_DISK } from '../sql/recent-failure.ts';
 
 /** The database is not set up as this code needs it; the message says what to do. */
@@ -35,18 +36,6 @@ export class UnknownOutcomeError extends Error {
  * - `lost_node`: Citus may have lost its connection to a node. The connection to Citus itself is intact.
  */
 type UnknownOutcomeReason = 'lost_connection' | 'no_response' | 'unconfirmed' | 'lost_node';
-
-/** What a failure of the database means for the caller. */
-type Meaning =
-  /** It may succeed in a moment or on another connection; `isOutcomeUnknown` says whether it may have been done. */
-  | 'transient'
-  /** One of the statement's rows is locked for too long. */
-  | 'blocked'
-  /** Postgres refuses one of the statement's rows, or the statement. */
-  | 'refused'
-  /** Retrying soon would not help: the deadline has passed, the schema is not ready, or there is no room. */
-  | 'unavailable'
-  | 'defect';
 
 /** By SQLSTATE (PostgreSQL's appendix A). */
 const STATES = {
@@ -100,7 +89,7 @@ export function failureOf(error: unknown) {
   const isDiskFull = state === '53100' || (is('internal') && ROUTINES.writesTables.test(routine ?? ''));
   const isPreparedElsewhere = is('preparedElsewhere') || routine === ROUTINES.checksPlan;
 
-  function meaning(): Meaning {
+  function meaning(): Failure['means'] {
     if (error instanceof SchemaError || error instanceof PlantStoreError) return 'unavailable';
     if (error instanceof UnknownOutcomeError) return 'transient';
     if (is('notSetUp') || routine === ROUTINES.assignsIds || isDiskFull) return 'unavailable';
@@ -116,13 +105,11 @@ export function failureOf(error: unknown) {
     /** The SQLSTATE, and the function of Postgres, if the error is one of Postgres. */
     state,
     routine: state === undefined ? undefined : routine,
-    /** Whether the statement may have succeeded nevertheless, or may still do so. All others have not. */
     isOutcomeUnknown:
       !(error instanceof ConnectionError) && (error instanceof UnknownOutcomeError || is('outcomeUnknown')),
     /**
-     * Whether a batch failed in a way that may concern only some of its rows, or those of one node of Citus, so that it should
-     * be repeated in parts. A trigger or an index of an operator can refuse a row with any SQLSTATE. Without the server's own
-     * limits a locked row shows only as a statement without a response.
+     * Or those of one node of Citus. A trigger or an index of an operator can refuse a row with any SQLSTATE. Without the
+     * server's own limits a locked row shows only as a statement without a response.
      */
     mayBeOneRowsFault:
       ['blocked', 'refused', 'defect'].includes(means) || isUnknown('no_response', 'lost_node') || state === '08006',
@@ -138,20 +125,8 @@ export function failureOf(error: unknown) {
     isTableMissing: is('tableMissing'),
     isPrivilegeMissing: is('privilegeMissing'),
     isInternal: is('internal'),
+    isDiskFull,
     /** What is wrong, in words, that no check of the database would show. */
     problem: isDiskFull ? FULL_DISK : undefined,
   };
-}
-
-/** Translates a failure of the database into the rejection that the port promises. */
-export function toPortError(error: unknown): unknown {
-  const { means, problem } = failureOf(error);
-  if (error instanceof PlantStoreError || means === 'defect' || means === 'refused') return error;
-  const why = problem === undefined ? 'is unavailable' : 'has no room left, so its operators must make some';
-  return new PlantStoreError('store_unavailable', `the store ${why}`, { cause: error });
-}
-
-/** The rejection that the port promises, for a reason that is no error of the database's. */
-export function unavailable(reason: string): PlantStoreError {
-  return new PlantStoreError('store_unavailable', 'the store is unavailable', { cause: new Error(reason) });
 }

@@ -1,6 +1,6 @@
 import type { PlantRepository } from '../../application/ports.ts';
 import type { Stored } from '../../domain/plant.ts';
-import { type BatchOptions, batch, type Entry } from './batch.ts';
+import { type BatchOptions, batch, type Entry } from '../sql/batch.ts';
 import type { Write, Written } from './plants/write-phases.ts';
 
 /** What Postgres does with lists: each settles the entries of one, and resolves once the next list may take its place. */

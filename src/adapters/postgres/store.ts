@@ -1,14 +1,14 @@
 import { changeLog } from '../../application/changes/log.ts';
+import { plantFinder } from '../sql/find.ts';
 import { readsInParts } from '../sql/reads-in-parts.ts';
+import { foreground, type Run } from '../sql/run.ts';
+import { plantScanner } from '../sql/scan.ts';
+import { tagReader } from '../sql/tags.ts';
 import { feedReader } from './changes/feed-reader.ts';
 import type { Database } from './database.ts';
 import { groupCommit } from './group-commit.ts';
 import { listAdder } from './plants/add-all.ts';
-import { plantFinder } from './plants/find.ts';
-import { plantScanner } from './plants/scan.ts';
-import { tagReader } from './plants/tags.ts';
 import { plantWriter } from './plants/write.ts';
-import { foreground, type Run } from './run.ts';
 
 interface StoreOptions {
   readonly run: Run;
@@ -37,11 +37,11 @@ export function postgresStore(database: Database, { run, timeout, batchRows = 25
     },
     onUpdate: announce,
   });
-  const lists = { write, find: plantFinder(database, run) };
+  const lists = { write, find: plantFinder(run, database.failureOf) };
   return {
     ...groupCommit(lists, { maxItems: batchRows, maxRunning: foreground(database), timeout }),
     addAll: listAdder(write, { batchRows, timeout }),
-    ...readsInParts({ plants: plantScanner(database, run, timeout), tags: tagReader(database, run) }),
+    ...readsInParts({ ...plantScanner(run), tags: tagReader(run) }),
     ...feed,
   };
 }

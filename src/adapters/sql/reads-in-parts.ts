@@ -10,6 +10,8 @@ import {
 export interface PartReads {
   /** @param count plants, at most */
   plants(range: PlantRange, count: number): Promise<PlantBatch>;
+  /** @param most plants to count, at most. @returns also the id after which the range goes on, if it does */
+  count(range: PlantRange, most: number): Promise<{ readonly count: number } & Pick<PlantBatch, 'next'>>;
   /** @param count tags, at most */
   tags(after: string | undefined, count: number): Promise<Tags>;
 }
@@ -17,7 +19,7 @@ export interface PartReads {
 /** Milliseconds after which a read ends early: a search takes long, and so do many deleted plants. */
 const TIME = 1_000;
 
-/** Plants that a longer list, and a count, asks for at once. */
+/** Plants that a longer list has at once. */
 const BATCH = 2_000;
 
 /** Reads part after part until there is enough. @param now the time in milliseconds */
@@ -51,8 +53,8 @@ export function readsInParts(
       const isOver = limit(signal);
       let count = 0;
       for (let from = range; ; ) {
-        const { plants, next } = await read.plants(from, BATCH);
-        count += plants.length;
+        const { next, ...part } = await read.count(from, most + 1 - count);
+        count += part.count;
         if (count > most) return { count: most, isExact: false };
         if (next === undefined || isOver()) return { count, isExact: next === undefined };
         from = rangeAfter(from, next);

@@ -1,15 +1,17 @@
 import { changeLog } from '../../application/changes/log.ts';
+import { batch } from '../sql/batch.ts';
+import { plantFinder } from '../sql/find.ts';
 import { readsInParts } from '../sql/reads-in-parts.ts';
+import { plantScanner } from '../sql/scan.ts';
+import { tagReader } from '../sql/tags.ts';
 import { feedReader } from './changes/feed-reader.ts';
 import type { DatabaseFile } from './file/database-file.ts';
-import { plantFinder } from './plants/find.ts';
-import { plantScanner } from './plants/scan.ts';
-import { tagReader } from './plants/tags.ts';
+import { failureOf } from './file/failures.ts';
 import { plantWriter } from './plants/write.ts';
 
 /** Plants in a file of SQLite. @param onInsert called with the number of plants in each INSERT */
 export function sqliteStore(
-  file: Pick<DatabaseFile, 'sql' | 'read' | 'write'>,
+  file: Pick<DatabaseFile, 'sql' | 'run' | 'timeout' | 'read' | 'write'>,
   onInsert: (plants: number) => void = () => {},
 ) {
   const { announce, ...feed } = changeLog(feedReader(file));
@@ -29,8 +31,8 @@ export function sqliteStore(
       },
       onUpdate: announce,
     }),
-    find: plantFinder(file),
-    ...readsInParts({ plants: plantScanner(file), tags: tagReader(file) }),
+    find: batch(plantFinder(file.run, failureOf), { maxItems: 256, maxRunning: 1, timeout: file.timeout }),
+    ...readsInParts({ ...plantScanner(file.run), tags: tagReader(file.run) }),
     ...feed,
   };
 }

@@ -1,11 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { explainInternalError } from '../../../src/adapters/postgres/citus.ts';
-import {
-  ConnectionError,
-  failureOf,
-  toPortError,
-  UnknownOutcomeError,
-} from '../../../src/adapters/postgres/failures.ts';
+import { ConnectionError, failureOf, UnknownOutcomeError } from '../../../src/adapters/postgres/failures.ts';
+import { toPortError } from '../../../src/adapters/sql/failures.ts';
 import { PlantStoreError } from '../../../src/domain/errors.ts';
 
 const postgres = (code: string) => Object.assign(new Error('refused'), { severity: 'ERROR', code });
@@ -74,9 +70,9 @@ test.each<[string, () => Promise<{ rows: unknown[] }>, unknown]>([
 
 test('tells the port that the store is unavailable, and passes on a defect, a refused value and what is its own', () => {
   for (const error of [postgres('28P01'), noResponse]) {
-    expect(toPortError(error)).toMatchObject({ code: 'store_unavailable', cause: error });
+    expect(toPortError(error, failureOf(error))).toMatchObject({ code: 'store_unavailable', cause: error });
   }
   for (const error of [postgres('42601'), postgres('23514'), new PlantStoreError('store_unavailable', 'later')]) {
-    expect(toPortError(error)).toBe(error);
+    expect(toPortError(error, failureOf(error))).toBe(error);
   }
 });

@@ -21,7 +21,11 @@ function setUp(count: number, pause = 0) {
     time += pause;
     return fake.tags(after, Math.min(most, 3));
   }
-  return readsInParts({ plants, tags }, () => time);
+  async function number(range: PlantRange, most: number) {
+    const { plants: counted, next } = await plants(range, most);
+    return { count: counted.length, next };
+  }
+  return readsInParts({ plants, count: number, tags }, () => time);
 }
 
 test.each([1, 3, 4, 10])('a list has %i plants, whatever the parts, and says whether there are more', async (count) => {

@@ -52,7 +52,8 @@ test('only its user can read the file, and nothing but it and the lock is left o
 test.each(allReads)('%s is read in a slice of the time that reads have', async (_what, read) => {
   const { file } = await opened();
   const unread = new Error('no slice');
-  const store = sqliteStore({ ...file, read: () => Promise.reject(unread) });
+  const refuse = () => Promise.reject(unread);
+  const store = sqliteStore({ ...file, read: refuse, run: refuse });
   await expect(read(store)).rejects.toBe(unread);
 });
 

@@ -3,8 +3,8 @@ import { positionOf, START } from '../../../application/changes/cursor.ts';
 import type { LogEnd, LogReader } from '../../../application/changes/ports.ts';
 import type { Position } from '../../../application/ports.ts';
 import type { Entry } from '../../../application/webhooks/ports.ts';
+import { storedIn } from '../../sql/plant-rows.ts';
 import type { Database } from '../database.ts';
-import { storedIn } from '../plants/columns.ts';
 import { statement } from '../statement.ts';
 import { FEED_STATE, lastBefore, rowsWithState, SETTLED, type StateRow } from './feed-state.ts';
 
@@ -20,7 +20,7 @@ interface ChangeRow extends EndRow {
   readonly id: bigint | null;
   readonly name: string;
   readonly tag: string | null;
-  readonly is_deleted: boolean;
+  readonly deleted: unknown;
 }
 
 interface ChangesValues extends Position {
@@ -40,7 +40,7 @@ export function feedReader(database: Database): LogReader {
       where (changed, id) > (${parameter('changed')}::bigint, ${parameter('id')}::bigint) and changed < settled
       order by changed, id limit ${parameter('count')}`;
     return sql<ChangeRow>`
-      select feed.*, end_changed, end_id, changed, id, name, tag, deleted is not null as is_deleted
+      select feed.*, end_changed, end_id, changed, id, name, tag, deleted
       from ${FEED_END} left join lateral (${rows}) as page on true order by changed, id`.compile(database.sql);
   });
 

@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 import type { PurgeSelection } from '../../../application/maintenance.ts';
 import { MAX_INT64, MIN_INT64 } from '../../../domain/plant.ts';
+import type { Run } from '../../sql/run.ts';
 import type { Database } from '../database.ts';
-import type { Run } from '../run.ts';
 import { requireChangeFeed, SETTLED } from './feed-state.ts';
 
 /** Rows that a statement scans: a fraction of a second. */

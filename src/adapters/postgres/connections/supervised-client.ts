@@ -8,9 +8,9 @@ import {
   PostgresQueryCompiler,
 } from 'kysely';
 import type { ClientBase, PoolClient, QueryConfig, QueryResult } from 'pg';
+import type { NamedQuery } from '../../sql/statement.ts';
 import { explainInternalError } from '../citus.ts';
 import { failureOf, UnknownOutcomeError } from '../failures.ts';
-import type { NamedQuery } from '../statement.ts';
 import type { abandonedStatements } from './abandoned-statements.ts';
 
 /** A connection of the pool, as Kysely uses it. */

@@ -1,6 +1,6 @@
 import { isSamePlant, type NewPlant, type Stored } from '../../../domain/plant.ts';
 import { changed, type Precondition } from '../../../domain/precondition.ts';
-import { unavailable } from '../failures.ts';
+import { unavailable } from '../../sql/failures.ts';
 
 /*
  * The phases of a write: INSERT, a look-up of taken ids, UPDATE of rows that are still at the version that was found. Each

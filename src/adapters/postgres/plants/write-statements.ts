@@ -1,8 +1,9 @@
 import { sql } from 'kysely';
 import type { NewPlant } from '../../../domain/plant.ts';
+import { type PlantRow, storedIn } from '../../sql/plant-rows.ts';
 import type { Database } from '../database.ts';
+import { postgres } from '../dialect.ts';
 import { statement } from '../statement.ts';
-import { FAIL_ON_STANDBY, idsOf, type PlantRow, storedIn } from './columns.ts';
 import type { FoundRow, RowChange } from './write-phases.ts';
 
 type SelectedRow = PlantRow & { readonly changed: bigint };
@@ -38,8 +39,8 @@ export function writeStatements({ sql: tables, isDistributed }: Database) {
 
   const selectFound = statement<{ ids: readonly bigint[] }, SelectedRow>((parameter) =>
     sql<SelectedRow>`
-      select id, name, tag, changed, deleted is not null as is_deleted, ${AWAIT_STANDBY} as awaited
-      from plants where id = any(${parameter('ids')}::bigint[]) and ${FAIL_ON_STANDBY}`.compile(tables),
+      select id, name, tag, changed, deleted, ${AWAIT_STANDBY} as awaited
+      from plants where id = any(${parameter('ids')}::bigint[]) and ${postgres.isCurrent}`.compile(tables),
   );
 
   // A row that somebody else has locked holds up no other, and no two such statements can deadlock. With FOR UPDATE, a
@@ -120,6 +121,10 @@ export function writeStatements({ sql: tables, isDistributed }: Database) {
     update: async (changes: readonly RowChange[]): Promise<Set<bigint>> =>
       (await isDistributed()) ? updateOneOnCitus(changes[0] as RowChange) : updateTogether(changes),
   };
+}
+
+function idsOf(rows: readonly { readonly id: bigint }[]): Set<bigint> {
+  return new Set(rows.map(({ id }) => id));
 }
 
 /** A deleted plant leaves a row without content, which keeps its id taken. */

@@ -1,9 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Entry } from '../batch.ts';
+import type { Entry } from '../../sql/batch.ts';
+import { partsOf, unlessOneFails } from '../../sql/in-parts.ts';
+import type { LaneName, Run } from '../../sql/run.ts';
 import type { Database } from '../database.ts';
 import { failureOf } from '../failures.ts';
-import { partsOf, unlessOneFails } from '../in-parts.ts';
-import type { LaneName, Run } from '../run.ts';
+
 import {
   afterFailure,
   afterInsert,
@@ -99,7 +100,7 @@ export function plantWriter(database: Database, run: Run, { onInsert, onUpdate }
         const rows = isOnCitus ? [...Map.groupBy(here, ({ write }) => write.id).values()] : [];
         if (rows.length > 1) return goOnApart(rows);
       }
-      const made = await unlessOneFails(here.length, (mayRepeat) =>
+      const made = await unlessOneFails(here.length, failureOf, (mayRepeat) =>
         run(lane, () => statements[phase](here), {
           until,
           mayRepeat(error) {

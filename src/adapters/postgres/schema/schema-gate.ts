@@ -1,5 +1,7 @@
 import { sql } from 'kysely';
 import type { Logger } from 'pino';
+import type { Dialect } from '../../sql/dialect.ts';
+import type { Gate } from '../../sql/run.ts';
 import type { Database } from '../database.ts';
 import { SchemaError } from '../failures.ts';
 import { repeatedCheck } from '../repeated-check.ts';
@@ -43,20 +45,23 @@ export async function requireMigrations(database: Database) {
   }
 }
 
-/** Milliseconds for which a database counts as safe once it was. */
+/** Milliseconds for which a database counts as safe once it was, and has the same dialect. */
 const SAFE_FOR = 1_000;
 
 /**
  * Creates the check before every use of the schema: all migrations are applied, which it remembers, and the table keeps what
  * it is given, which it checks again while it is in use, since an operator or a restore can change that.
- *
- * @returns a function that returns undefined while both are so; otherwise it rejects with why not
  */
-export function migrationGate(database: Database, log: Logger): () => Promise<void> | undefined {
+export function migrationGate(database: Database, log: Logger): Gate {
+  let dialect: Dialect | undefined;
   const migrated = repeatedCheck(async () => {
     const { unknown } = await requireMigrations(database);
     if (unknown.length > 0) log.warn({ migrations: unknown }, 'a newer version has migrated the database');
   });
-  const safe = repeatedCheck(() => requireSafeDatabase(database), SAFE_FOR);
-  return () => migrated()?.then(safe) ?? safe();
+  const safe = repeatedCheck(async () => {
+    await requireSafeDatabase(database);
+    dialect = await database.dialect();
+  }, SAFE_FOR);
+  const known = () => dialect ?? database.dialect();
+  return () => (migrated()?.then(safe) ?? safe())?.then(known) ?? known();
 }

@@ -4,9 +4,9 @@ import { type KnownEndpoint, MAX_COUNTED, type WebhookEndpoints } from '../../..
 import type { Position } from '../../../application/ports.ts';
 import type { EndpointState } from '../../../application/webhooks/ports.ts';
 import { MIN_INT64 } from '../../../domain/plant.ts';
+import type { Run } from '../../sql/run.ts';
 import { lastBefore, SETTLED } from '../changes/feed-state.ts';
 import type { Database } from '../database.ts';
-import type { Run } from '../run.ts';
 import { ROW } from './webhook-positions.ts';
 
 interface StateRow extends Omit<EndpointState, 'position' | 'end'>, Position {

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { type RawBuilder, sql } from 'kysely';
 import type { KeepPositions, Lease, LeaseOutcome } from '../../../application/webhooks/ports.ts';
 import { OTHER_TABLE } from '../../sql/endpoints-problem.ts';
+import type { Run } from '../../sql/run.ts';
 import type { Database } from '../database.ts';
-import type { Run } from '../run.ts';
 
 /** Of a row of the table `webhooks`. */
 export const ROW = {

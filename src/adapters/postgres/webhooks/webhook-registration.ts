@@ -2,6 +2,8 @@ import { sql } from 'kysely';
 import type { Logger } from 'pino';
 import { PlantStoreError } from '../../../domain/errors.ts';
 import { MIN_INT64 } from '../../../domain/plant.ts';
+import type { Dialect } from '../../sql/dialect.ts';
+import type { Gate } from '../../sql/run.ts';
 import { lastBefore, requireChangeFeed, SETTLED } from '../changes/feed-state.ts';
 import type { Database } from '../database.ts';
 import { failureOf, SchemaError } from '../failures.ts';
@@ -33,9 +35,9 @@ export function registerEndpoints(database: Database, endpoints: readonly string
  */
 export function registrationGate(
   ensureRegistered: () => Promise<void> | undefined,
-  schemaReady: () => Promise<void> | undefined,
+  schemaReady: Gate,
   log: Logger,
-): () => Promise<void> | undefined {
+): Gate {
   const entered = repeatedCheck(async () => {
     try {
       await ensureRegistered();
@@ -44,7 +46,11 @@ export function registrationGate(
       log.error({ err }, 'plants are accepted, but not announced by webhooks until the database permits it');
     }
   });
-  return () => schemaReady()?.then(entered) ?? entered();
+  const after = (dialect: Dialect) => entered()?.then(() => dialect) ?? dialect;
+  return () => {
+    const passed = schemaReady();
+    return passed instanceof Promise ? passed.then(after) : after(passed);
+  };
 }
 
 /** Whether the database lacks a right, a table or the feed of changes. */

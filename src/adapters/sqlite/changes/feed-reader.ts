@@ -2,10 +2,10 @@ import { positionOf, START } from '../../../application/changes/cursor.ts';
 import type { LogEnd, LogReader, LogState } from '../../../application/changes/ports.ts';
 import type { Position } from '../../../application/ports.ts';
 import type { Entry } from '../../../application/webhooks/ports.ts';
+import { type PlantRow, storedIn } from '../../sql/plant-rows.ts';
 import { statement } from '../file/connection.ts';
 import type { DatabaseFile } from '../file/database-file.ts';
 import { NEW_IDENTITY } from '../file/schema.ts';
-import { type PlantRow, storedIn } from '../plants/columns.ts';
 
 type ChangedRow = PlantRow & { readonly changed: bigint };
 

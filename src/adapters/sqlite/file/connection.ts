@@ -46,7 +46,7 @@ const MANY_MARKS = /\p{M}{31}/u;
  * A text as a search compares it: letters in either case and composed in either way are the same, except among too many
  * marks. `toLowerCase` makes another letter of a sigma that ends a word, so that a text would not be found in a longer word.
  */
-export function folded(text: string): string {
+function folded(text: string): string {
   const lower = text.toLowerCase().replaceAll('ς', 'σ');
   return MANY_MARKS.test(lower) ? lower : lower.normalize('NFC');
 }
@@ -58,15 +58,6 @@ export function statement<Row>(sql: DatabaseSync, text: string) {
   return {
     get: (...values: Values) => prepared.get(...values) as unknown as Row | undefined,
     all: (...values: Values) => prepared.all(...values) as unknown as Row[],
-    iterate(...values: Values) {
-      const start = () => prepared.iterate(...values) as unknown as Iterable<Row>;
-      try {
-        return start();
-      } catch {
-        // It says once more why the iteration before has failed (sqlite3_reset).
-        return start();
-      }
-    },
     /** @returns how many rows it has changed */
     run: (...values: Values) => Number(prepared.run(...values).changes),
   };

@@ -1,22 +1,14 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { recentFailure } from '../../sql/recent-failure.ts';
+import { runner } from '../../sql/run.ts';
+import { sqlite } from '../dialect.ts';
 import { checkpoints } from './checkpoints.ts';
-import { FileError, failureOf, tooLate, toPortError } from './failures.ts';
+import { kyselyOver } from './driver.ts';
+import { FileError, failureOf } from './failures.ts';
 import { writeGroups } from './groups.ts';
 
-/** A read that waits. */
-interface Part {
-  readonly work: () => unknown;
-  readonly until: number;
-  readonly resolve: (result: never) => void;
-  readonly reject: (error: unknown) => void;
-}
-
-/** Milliseconds after which the event loop turns. */
-const SLICE = 2;
-
-/** Milliseconds until a read is tried again that another process has kept from its snapshot. */
-const BUSY_PAUSE = 5;
+/** So many statements wait for their turn at once, and twice as many. */
+const CONNECTIONS = 4;
 
 interface DatabaseOptions {
   /** Where the file is, for messages. */
@@ -65,10 +57,21 @@ export function databaseOn(sql: DatabaseSync, { path, timeout, lostFile, end }: 
     onLostSync,
   });
 
+  const database = { sql: kyselyOver(sql, check), connections: CONNECTIONS, failureOf };
+  const run = runner(database, { gate: () => sqlite, timeout, onFailure: failure.note });
   return {
     sql,
+    timeout,
+    run,
     write,
-    read: readSlices(timeout, check, failure.note),
+    /** @param work statements that take no longer than some milliseconds, and leave no transaction open */
+    read: <T>(work: () => T): Promise<T> =>
+      run('feed', (session) =>
+        session.sql.connection().execute(async () => {
+          check();
+          return work();
+        }),
+      ),
     /** What has failed lately, in words. */
     failure,
     walSize: checkpoint.behind,
@@ -82,55 +85,4 @@ export function databaseOn(sql: DatabaseSync, { path, timeout, lostFile, end }: 
       sql.close();
     },
   };
-}
-
-/**
- * Runs reads in the order in which they arrive, and lets the event loop turn before the first of them, and again once they
- * have taken some milliseconds: otherwise synchronous reads behind `await` would keep all sockets waiting.
- *
- * @param timeout milliseconds until a read is given up that has no time of its own
- * @param check throws while the file must not be used
- */
-function readSlices(timeout: number, check: () => void, onFailure: (error: unknown) => void) {
-  const waiting: Part[] = [];
-
-  function runSlice(): void {
-    const end = performance.now() + SLICE;
-    let problem: unknown;
-    try {
-      check();
-    } catch (error) {
-      problem = error;
-    }
-    do {
-      const part = waiting[0];
-      if (part !== undefined) run(part, problem);
-      // Not before: `add` would schedule another slice.
-      waiting.shift();
-    } while (waiting.length > 0 && performance.now() < end);
-    if (waiting.length > 0) setImmediate(runSlice);
-  }
-
-  function run(part: Part, problem: unknown): void {
-    const { work, until, resolve, reject } = part;
-    try {
-      if (problem !== undefined) throw problem;
-      if (performance.now() >= until) throw tooLate();
-      resolve(work() as never);
-    } catch (error) {
-      if (!failureOf(error).isBusy) {
-        onFailure(error);
-        reject(toPortError(error));
-      } else if (performance.now() < until) setTimeout(add, BUSY_PAUSE, part);
-      else reject(tooLate(error));
-    }
-  }
-
-  function add(part: Part): void {
-    if (waiting.push(part) === 1) setImmediate(runSlice);
-  }
-
-  /** @param work statements that take no longer than some milliseconds, and leave no transaction open */
-  return <T>(work: () => T, until = performance.now() + timeout): Promise<T> =>
-    new Promise((resolve, reject) => add({ work, until, resolve, reject }));
 }

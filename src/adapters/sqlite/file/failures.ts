@@ -1,4 +1,5 @@
 import { PlantStoreError } from '../../../domain/errors.ts';
+import type { Failure } from '../../sql/dialect.ts';
 import { FULL_DISK } from '../../sql/recent-failure.ts';
 
 /** SQLite's result codes (https://sqlite.org/rescode.html); the lower octet of an extended one is the primary one. */
@@ -42,25 +43,27 @@ export function failureOf(error: unknown) {
     code === IOERR_WRITE ? `${FULL_DISK}, or replace the disk if the system's log says that it fails` : FULL_DISK;
   const why = REMEDIES.get(primary);
   const remedy = why && `the database cannot be used (${message}), since ${why}`;
+  const isBusy = primary === BUSY;
+  const problem = error instanceof FileError ? error.message : isDiskFull ? full : remedy;
+  const isUnavailable = problem !== undefined || error instanceof PlantStoreError;
+  const means: Failure['means'] = isBusy ? 'transient' : isUnavailable ? 'unavailable' : 'defect';
   return {
+    means,
+    // A statement that fails has done nothing.
+    isOutcomeUnknown: false,
+    /** Other pages of the file may be whole. */
+    mayBeOneRowsFault: primary === CORRUPT || primary === IOERR,
+    isStatementTimeout: false,
     /** Whether another process holds the lock that is needed: nothing was done. */
-    isBusy: primary === BUSY,
+    isBusy,
     /** Whether the disk may have lost what was written before: only a new start, which writes it again, makes it certain. */
     isLostSync: code === IOERR_FSYNC || code === IOERR_DIR_FSYNC,
     /** Whether a commit that failed so has done nothing. */
     isNotCommitted: code === IOERR_WRITE || [FULL, BUSY, READONLY, NOMEM].includes(primary),
     isDiskFull,
     /** What is wrong and what to do about it, in words; undefined if operators cannot do anything. */
-    problem: error instanceof FileError ? error.message : isDiskFull ? full : remedy,
+    problem,
   };
-}
-
-/** Translates a failure into the rejection that the ports promise. */
-export function toPortError(error: unknown): unknown {
-  const { problem, isDiskFull } = failureOf(error);
-  if (error instanceof PlantStoreError || problem === undefined) return error;
-  const why = isDiskFull ? 'has no room left, so its operators must make some' : 'is unavailable';
-  return new PlantStoreError('store_unavailable', `the store ${why}`, { cause: error });
 }
 
 /** Work that nobody waits for any more. */

@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { failureOf, tooLate, toPortError } from './failures.ts';
+import { toPortError } from '../../sql/failures.ts';
+import { failureOf, tooLate } from './failures.ts';
 
 interface Job {
   readonly work: () => unknown;
@@ -84,7 +85,7 @@ export function writeGroups(sql: DatabaseSync, { timeout, check, onEnd, onFailur
       onFailure(error);
       const { isLostSync, isNotCommitted } = failureOf(error);
       if (isLostSync || (isCommitting && !isNotCommitted)) onLostSync(error);
-      for (const { reject } of group.keys()) reject(toPortError(error));
+      for (const { reject } of group.keys()) reject(toPortError(error, failureOf(error)));
     }
     onEnd();
     schedule();
@@ -118,14 +119,14 @@ export function writeGroups(sql: DatabaseSync, { timeout, check, onEnd, onFailur
     } catch (error) {
       if (failureOf(error).isLostSync) throw error;
       onFailure(error);
-      reject(toPortError(error));
+      reject(toPortError(error, failureOf(error)));
       return !group.delete(job);
     }
   }
 
   function failAll(error: unknown): void {
     onFailure(error);
-    for (const { jobs } of lanes) for (const { reject } of jobs.splice(0)) reject(toPortError(error));
+    for (const { jobs } of lanes) for (const { reject } of jobs.splice(0)) reject(toPortError(error, failureOf(error)));
   }
 
   function waitForOthers(error: unknown): void {

@@ -8,9 +8,9 @@ import {
   type ValidPlant,
 } from '../../../domain/plant.ts';
 import { changed, type Precondition } from '../../../domain/precondition.ts';
+import { type PlantRow, storedIn } from '../../sql/plant-rows.ts';
 import { statement } from '../file/connection.ts';
 import type { DatabaseFile } from '../file/database-file.ts';
-import { type PlantRow, storedIn } from './columns.ts';
 
 /** A purge of the newest row must not free its number. */
 const NEXT = `select 1 + max(purged_changed, coalesce((select max(changed) from plants), 0)) as next from change_feed`;

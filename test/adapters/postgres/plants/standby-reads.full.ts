@@ -3,12 +3,11 @@ import { join } from 'node:path';
 import { beforeAll, expect, test } from '@jest/globals';
 import type { Database } from '../../../../src/adapters/postgres/database.ts';
 import { readiness } from '../../../../src/adapters/postgres/readiness.ts';
-import { runner } from '../../../../src/adapters/postgres/run.ts';
 import { postgresStore } from '../../../../src/adapters/postgres/store.ts';
 import { atEnd, forAllTests } from '../../../support/lifetimes.ts';
 import { allReads } from '../../../support/plants/all-reads.ts';
 import { migratedPostgres, shutDown } from '../../../support/servers/own-postgres.ts';
-import { connect, plantsIn } from '../../../support/test-database.ts';
+import { connect, plantsIn, runnerOn } from '../../../support/test-database.ts';
 
 /* A server that was the primary, and that its address still leads to: what it has may be old. */
 
@@ -25,7 +24,7 @@ beforeAll(async () => {
   const standby = await server.restart();
   atEnd(standby.stop);
   database = connect(standby.url);
-  const run = runner(database, { gate: () => undefined, timeout: 1_000 });
+  const run = runnerOn(database, 1_000);
   store = postgresStore(database, { run, timeout: 1_000 });
 });
 

@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { pino } from 'pino';
+import { postgres } from '../../../../src/adapters/postgres/dialect.ts';
 import { registrationGate } from '../../../../src/adapters/postgres/webhooks/webhook-registration.ts';
 
 /* When plants can be written beside webhooks. */
@@ -13,11 +14,11 @@ test('not before every endpoint has its place in the feed', async () => {
   const ensureRegistered = async () => {
     if (problem !== undefined) throw problem;
   };
-  const gate = registrationGate(ensureRegistered, () => undefined, log);
+  const gate = registrationGate(ensureRegistered, () => postgres, log);
   await expect(gate()).rejects.toMatchObject({ code: '57P01' });
   problem = undefined;
   await gate();
-  expect(gate()).toBeUndefined();
+  expect(gate()).toBe(postgres);
 });
 
 test('not before the schema is ready, whose missing tables nobody else reports', async () => {
@@ -25,6 +26,7 @@ test('not before the schema is ready, whose missing tables nobody else reports',
   let problem: Error | undefined = new Error('migrations are pending');
   const schemaReady = async () => {
     if (problem !== undefined) throw problem;
+    return postgres;
   };
   const ensureRegistered = () => (problem === undefined ? undefined : Promise.reject(failure('42P01')));
   const gate = registrationGate(ensureRegistered, schemaReady, log);
@@ -41,10 +43,10 @@ test.each([
   lines.length = 0;
   const gate = registrationGate(
     () => Promise.reject(failure(code)),
-    () => undefined,
+    () => postgres,
     log,
   );
   await gate();
-  expect(gate()).toBeUndefined();
+  expect(gate()).toBe(postgres);
   expect(lines).toEqual([expect.stringContaining('not announced by webhooks')]);
 });

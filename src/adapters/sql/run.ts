@@ -1,17 +1,20 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Database } from './database.ts';
-import { failureOf, toPortError, unavailable } from './failures.ts';
-import { withAdvice } from './schema/advice.ts';
+import type { Dialect, Session, SqlDatabase } from './dialect.ts';
+import { toPortError, unavailable } from './failures.ts';
+
+/** Rejects while migrations are pending; then says which dialect the database has: at once, while that is known. */
+export type Gate = () => Dialect | Promise<Dialect>;
 
 interface RunnerOptions {
-  /** Rejects while migrations are pending; returns undefined once they are known to be applied. */
-  readonly gate: () => Promise<void> | undefined;
+  readonly gate: Gate;
   /** The same for writes, which may have to wait for more. */
-  readonly writeGate?: () => Promise<void> | undefined;
+  readonly writeGate?: Gate;
   /** Milliseconds until work is given up that has no deadline of its own. */
   readonly timeout: number;
   /** Called with the error of each attempt that fails. */
   readonly onFailure?: (error: unknown) => void;
+  /** Adds what operators can do, who read it in the log, to an error after which the store is unavailable. */
+  readonly withAdvice?: (error: unknown) => unknown;
 }
 
 export interface RunOptions {
@@ -33,7 +36,7 @@ export type LaneName = 'writes' | 'reads' | 'feed' | 'backgroundWrites' | 'backg
  * @throws PlantStoreError `store_unavailable` if it cannot be done now, or if it cannot be known whether it was done;
  * any other rejection is a defect
  */
-export type Run = <T>(name: LaneName, work: () => Promise<T>, options?: RunOptions) => Promise<T>;
+export type Run = <T>(name: LaneName, work: (session: Session) => Promise<T>, options?: RunOptions) => Promise<T>;
 
 /** Milliseconds to wait after a transient failure: twice as long after each, from the first to the last of these. */
 const PAUSE = { first: 50, longest: 1_000 };
@@ -47,14 +50,14 @@ const NOT_WANTED = unavailable('it has timed out');
  * How many connections one kind of work in the foreground may use: it leaves one to the other kind, and one to the background,
  * so that reads go on though every write hangs. With one or two connections, that is not possible.
  */
-export function foreground({ connections }: Pick<Database, 'connections'>): number {
+export function foreground({ connections }: Pick<SqlDatabase, 'connections'>): number {
   return Math.max(1, Math.min(Math.ceil(0.75 * connections), connections - 2));
 }
 
 /** The only way to a statement for requests: migration gate, lane, retries, deadline and the translation of errors. */
 export function runner(
-  { connections }: Pick<Database, 'connections'>,
-  { gate, writeGate = gate, timeout, onFailure }: RunnerOptions,
+  { sql, connections, failureOf }: SqlDatabase,
+  { gate, writeGate = gate, timeout, onFailure, withAdvice = (error) => error }: RunnerOptions,
 ): Run {
   const most = foreground({ connections });
   const lanes = {
@@ -64,10 +67,16 @@ export function runner(
     backgroundWrites: { enter: lane(1), gate: writeGate },
     backgroundReads: { enter: lane(1), gate },
   };
+  let session: Session | undefined;
+
+  function sessionIn(dialect: Dialect): Session {
+    if (session?.dialect !== dialect) session = { sql, dialect };
+    return session;
+  }
 
   async function attempts<T>(
     name: LaneName,
-    work: () => Promise<T>,
+    work: (session: Session) => Promise<T>,
     isWanted: () => boolean,
     until: number,
     mayRepeat: (error: unknown) => boolean,
@@ -75,17 +84,16 @@ export function runner(
     const { enter, gate } = lanes[name];
     for (let pause = PAUSE.first; ; pause = Math.min(2 * pause, PAUSE.longest)) {
       try {
-        // Awaiting undefined would take a turn of the microtask queue, and memory, each time.
-        const checking = gate();
-        if (checking !== undefined) await checking;
-        return await enter(work, isWanted);
+        // Awaiting what is known would take a turn of the microtask queue, and memory, each time.
+        const passed = gate();
+        const session = sessionIn(passed instanceof Promise ? await passed : passed);
+        return await enter(() => work(session), isWanted);
       } catch (error) {
         onFailure?.(error);
-        const { means } = failureOf(error);
-        const isRepeated = mayRepeat(error) && means === 'transient';
+        const failure = failureOf(error);
+        const isRepeated = mayRepeat(error) && failure.means === 'transient';
         if (!isRepeated || performance.now() + pause >= until) {
-          // Only operators can help then, and read the log.
-          throw toPortError(means === 'unavailable' ? withAdvice(error) : error);
+          throw toPortError(failure.means === 'unavailable' ? withAdvice(error) : error, failure);
         }
         await delay(pause);
       }

@@ -1,5 +1,5 @@
 import type { Entry } from './batch.ts';
-import { failureOf } from './failures.ts';
+import type { Failure } from './dialect.ts';
 import type { RunOptions } from './run.ts';
 
 /** A list that failed, perhaps because of one of its items, is repeated as so many smaller ones, and each of these likewise. */
@@ -18,6 +18,7 @@ export function partsOf<Item>(items: readonly Item[]): Item[][] {
  */
 export async function unlessOneFails<Result>(
   items: number,
+  failureOf: (error: unknown) => Failure,
   run: (mayRepeat: NonNullable<RunOptions['mayRepeat']>) => Promise<Result>,
 ): Promise<{ readonly result: Result } | undefined> {
   let isSplit = false;
@@ -40,13 +41,14 @@ export async function unlessOneFails<Result>(
 /** Reads for a list, or for parts of it if one of its items may have made it fail for the others. */
 export async function readInParts<Item, Result>(
   list: readonly Entry<Item, Result>[],
+  failureOf: (error: unknown) => Failure,
   read: (items: readonly Item[], options: RunOptions) => Promise<readonly Result[]>,
 ): Promise<void> {
   const items = list.map(({ item }) => item);
   try {
     const until = list.at(-1)?.until;
-    const done = await unlessOneFails(list.length, (mayRepeat) => read(items, { until, mayRepeat }));
-    if (done === undefined) for (const part of partsOf(list)) void readInParts(part, read);
+    const done = await unlessOneFails(list.length, failureOf, (mayRepeat) => read(items, { until, mayRepeat }));
+    if (done === undefined) for (const part of partsOf(list)) void readInParts(part, failureOf, read);
     else for (const [index, { resolve }] of list.entries()) resolve(done.result[index] as Result);
   } catch (error) {
     for (const { reject } of list) reject(error);

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from '@jest/globals';
-import { batch } from '../../../src/adapters/postgres/batch.ts';
+import { batch } from '../../../src/adapters/sql/batch.ts';
 
 /** Lets all batches succeed from now on. What a failed test has left running, Jest would wait for. */
 let endBatches = () => {};

@@ -1,11 +1,18 @@
 import { expect, test } from '@jest/globals';
-import { ConnectionError, UnknownOutcomeError } from '../../../src/adapters/postgres/failures.ts';
-import { runner } from '../../../src/adapters/postgres/run.ts';
+import { Kysely } from 'kysely';
+import { kyselyDialect } from '../../../src/adapters/postgres/connections/supervised-client.ts';
+import { postgres } from '../../../src/adapters/postgres/dialect.ts';
+import { ConnectionError, failureOf, UnknownOutcomeError } from '../../../src/adapters/postgres/failures.ts';
+import { type Gate, runner } from '../../../src/adapters/sql/run.ts';
 
 /* What every statement for a request goes through. */
 
 const lost = () => new ConnectionError(new Error('connection lost'));
-const runWithin = (timeout = 60_000, connections = 4) => runner({ connections }, { gate: () => undefined, timeout });
+const runWithin = (timeout = 60_000, connections = 4, gate: Gate = () => postgres) =>
+  runner(
+    { sql: new Kysely({ dialect: kyselyDialect(() => Promise.reject()) }), connections, failureOf },
+    { gate, timeout },
+  );
 
 test('does the work again after a lost connection, and not after a defect', async () => {
   let attempts = 0;
@@ -63,14 +70,14 @@ test.each([3, 4, 10])(
 );
 
 test('waits for the schema before the work, and begins none if the deadline has passed by then', async () => {
-  const ready = Promise.withResolvers<void>();
+  const ready = Promise.withResolvers<typeof postgres>();
   const done: string[] = [];
-  const gated = (timeout: number) => runner({ connections: 4 }, { gate: () => ready.promise, timeout });
+  const gated = (timeout: number) => runWithin(timeout, 4, () => ready.promise);
   const call = gated(60_000)('reads', async () => done.push('work'));
   const late = gated(10)('reads', async () => done.push('too late'));
   await expect(late).rejects.toMatchObject({ code: 'store_unavailable' });
   done.push('schema');
-  ready.resolve();
+  ready.resolve(postgres);
   await call;
   await new Promise(setImmediate);
   expect(done).toEqual(['schema', 'work']);

@@ -1,0 +1,78 @@
+import type { ColumnType, Generated, Kysely, RawBuilder } from 'kysely';
+
+/** What the migrations of Postgres and the schema of SQLite create, as far as statements are built on it; texts use more. */
+export interface Tables {
+  plants: {
+    id: ColumnType<bigint, bigint, never>;
+    name: string;
+    tag: string | null;
+    /** When it was deleted, in a type of each database; null for a plant that exists. */
+    deleted: Generated<unknown>;
+    /** The transaction that wrote the row last; ordered by it, the rows are the feed of changes. */
+    changed: Generated<bigint>;
+  };
+  /** Kysely's own record of applied migrations. */
+  kysely_migration: { name: string; timestamp: string };
+}
+
+/**
+ * What databases say in different words, as fragments of the statements in this folder, which are written once. There are
+ * three: Postgres, SQLite, and Citus, whose tables are distributed. Where one needs another plan, a fragment has it, and a
+ * test by EXPLAIN says why.
+ */
+export interface Dialect {
+  /** Whether a column of integers has one of a list: a parameter with the text of a JSON array. */
+  readonly isOneOf: (column: RawBuilder<unknown>, list: RawBuilder<unknown>) => RawBuilder<boolean>;
+  /** A condition that fails where what is read may be stale. Evaluated once in a statement, even without a row. */
+  readonly isCurrent: RawBuilder<boolean>;
+  /** A number of rows that the planner must not know, if it would sort many rows for a few. */
+  readonly hidden: (count: RawBuilder<unknown>) => RawBuilder<unknown>;
+  /** The tag as its index has it, in the order of its UTF-8, and the plants that have a tag, in a range of ids. */
+  readonly tagKey: RawBuilder<unknown>;
+  readonly hasTag: (
+    tag: RawBuilder<unknown>,
+    low: RawBuilder<unknown>,
+    high: RawBuilder<unknown>,
+  ) => RawBuilder<boolean>;
+  /** Whether a name has a text, letters in either case. */
+  readonly contains: (name: RawBuilder<unknown>, text: RawBuilder<unknown>) => RawBuilder<boolean>;
+  /** Rows that a statement returns, at most, and that it scans if it passes over most of them, or compares their names. */
+  readonly rows: Readonly<Record<'returned' | 'passedOver' | 'searched', number>>;
+  /** @throws PlantStoreError `tags_unavailable` */
+  readonly requireTags: () => void;
+}
+
+/**
+ * Where a piece of work has its statements: `run` makes it for each attempt. A statement of its own takes a connection of
+ * Postgres, or a turn of SQLite's one, and is committed by itself. Within `sql.transaction()`, give the statements
+ * `{ ...session, sql: transaction }`.
+ */
+export interface Session {
+  readonly sql: Kysely<Tables>;
+  readonly dialect: Dialect;
+}
+
+/** What a failure means for the caller. */
+export interface Failure {
+  /**
+   * - `transient`: it may succeed in a moment or on another connection.
+   * - `blocked`: one of the statement's rows is locked for too long.
+   * - `refused`: the database refuses one of the statement's rows, or the statement.
+   * - `unavailable`: retrying soon would not help: the deadline has passed, the schema is not ready, or there is no room.
+   */
+  readonly means: 'transient' | 'blocked' | 'refused' | 'unavailable' | 'defect';
+  /** Whether the statement may have succeeded nevertheless, or may still do so. All others have not. */
+  readonly isOutcomeUnknown: boolean;
+  /** Whether it may concern only some of a list's rows, so that the list should be repeated in parts. */
+  readonly mayBeOneRowsFault: boolean;
+  readonly isStatementTimeout: boolean;
+  readonly isDiskFull: boolean;
+}
+
+/** An open database, whichever it is. */
+export interface SqlDatabase {
+  readonly sql: Kysely<Tables>;
+  /** How many statements it can run at once. */
+  readonly connections: number;
+  readonly failureOf: (error: unknown) => Failure;
+}

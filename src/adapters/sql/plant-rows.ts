@@ -1,0 +1,19 @@
+import type { NewPlant } from '../../domain/plant.ts';
+
+/** A plant or a deleted one. */
+export interface PlantRow {
+  readonly id: bigint;
+  readonly name: string;
+  readonly tag: string | null;
+  /** When it was deleted. */
+  readonly deleted: unknown;
+}
+
+/** What a row stands for. */
+export function storedIn(row: PlantRow): NewPlant | 'deleted' {
+  return row.deleted === null ? plantIn(row) : 'deleted';
+}
+
+export function plantIn({ id, name, tag }: Omit<PlantRow, 'deleted'>): NewPlant {
+  return tag === null ? { id, name } : { id, name, tag };
+}

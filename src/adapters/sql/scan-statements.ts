@@ -1,0 +1,75 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { PlantRange } from '../../application/ports.ts';
+import type { Dialect } from './dialect.ts';
+import type { PlantRow } from './plant-rows.ts';
+import { partStatement, statement } from './statement.ts';
+
+/** A range with the numbers of rows that are returned and scanned, at most. */
+export type ScanValues = Readonly<Record<'low' | 'high', bigint> & Record<'count' | 'most', number>> &
+  Readonly<Record<'tag' | 'name', string>>;
+
+type Part = RawBuilder<unknown>;
+type Wanted = (name: keyof ScanValues) => Part;
+
+/** A plant that is found; without a name, the last row that was scanned, if there are as many. */
+type FoundRow = Pick<PlantRow, 'id' | 'tag'> & { readonly name: string | null };
+
+/** How many rows were scanned, how many of them are wanted, and the last one. */
+interface CountRow {
+  readonly count: bigint;
+  readonly scanned: bigint;
+  readonly last: bigint | null;
+}
+
+/** The statements that read ranges in one order, with a tag or without one, and with a text in the names or without one. */
+export function scanStatements({ order, tag, name }: PlantRange) {
+  const isDescending = order === 'desc';
+  const byId = isDescending ? sql`id desc` : sql`id`;
+
+  /** The rows of the range, in its order. */
+  function inRange({ hasTag, tagKey, isCurrent }: Dialect, wanted: Wanted, low: Part, high: Part) {
+    const byTag = isDescending ? sql`${tagKey} desc, ${byId}` : sql`${tagKey}, ${byId}`;
+    const where = sql`where ${isCurrent}
+      and ${tag === undefined ? sql`id between ${low} and ${high}` : hasTag(wanted('tag'), low, high)}`;
+    return { where, inOrder: sql`order by ${tag === undefined ? byId : byTag}` };
+  }
+
+  const isWanted = ({ contains }: Dialect, wanted: Wanted) =>
+    name === undefined ? sql`deleted is null` : sql`deleted is null and ${contains(sql`name`, wanted('name'))}`;
+
+  return {
+    /** The first rows, deleted ones as well. */
+    page: partStatement<ScanValues, PlantRow>((wanted, dialect) => {
+      const { where, inOrder } = inRange(dialect, wanted, wanted('low'), wanted('high'));
+      return sql<PlantRow>`
+        select id, name, tag, deleted from plants ${where} ${inOrder} limit ${dialect.hidden(wanted('count'))}`;
+    }),
+    /** The first rows that are wanted, among so many. In one snapshot: a purge in between would move the last of them. */
+    search: statement<ScanValues, FoundRow>((wanted, dialect) => {
+      const [low, high] = [wanted('low'), wanted('high')];
+      const all = inRange(dialect, wanted, low, high);
+      const last = sql`coalesce((select id from last), ${isDescending ? low : high})`;
+      const scanned = isDescending ? inRange(dialect, wanted, last, high) : inRange(dialect, wanted, low, last);
+      return sql<FoundRow>`
+        with last as materialized (
+          select id from plants ${all.where} ${all.inOrder} limit 1 offset ${dialect.hidden(wanted('most'))} - 1
+        )
+        select * from (
+          select id, name, tag from plants ${scanned.where} and ${isWanted(dialect, wanted)}
+          ${scanned.inOrder} limit ${dialect.hidden(wanted('count'))}
+        ) as found union all select id, null, null from last order by ${byId}`;
+    }),
+    count: statement<ScanValues, CountRow>((wanted, dialect) => {
+      const { where, inOrder } = inRange(dialect, wanted, wanted('low'), wanted('high'));
+      // Deleted plants have no tag, so that the index on tags has all that is to be known.
+      const isInIndex = tag !== undefined && name === undefined;
+      return sql<CountRow>`
+        select count(*) ${isInIndex ? sql`` : sql`filter (where ${isWanted(dialect, wanted)})`} as count,
+          count(*) as scanned, max(id) as last
+        from (
+          select id ${isInIndex ? sql`` : sql`, name, deleted`} from plants ${where} ${inOrder}
+          limit ${dialect.hidden(wanted('most'))}
+        ) as scanned`;
+    }),
+  };
+}

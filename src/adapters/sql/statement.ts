@@ -1,0 +1,80 @@
+import { CompiledQuery, type QueryResult, type RawBuilder, sql } from 'kysely';
+import type { Dialect, Session } from './dialect.ts';
+
+/** What a connection should know of a query. */
+interface QueryOptions {
+  /** If it has a name, Postgres parses and plans it once. Its plan then lasts, whatever the values are and however the table grows. */
+  readonly name?: string | undefined;
+  /** Whether SQLite may leave out its last rows once it has taken long. */
+  readonly mayBeCut?: boolean | undefined;
+}
+
+export type NamedQuery = CompiledQuery & QueryOptions;
+
+/** Rows, of which some may be left out. */
+export interface PartResult<Row> extends QueryResult<Row> {
+  readonly isCut?: boolean;
+}
+
+type Parameter<Values> = <Name extends keyof Values>(name: Name) => RawBuilder<Values[Name]>;
+
+/**
+ * A statement that is compiled once for each dialect: for short ones Kysely takes longer to compile it than the database to
+ * run it.
+ *
+ * @param build has a parameter wherever a value belongs
+ * @returns a function that runs it, with lists as texts of JSON, and resolves to its rows
+ */
+export function statement<Values extends object, Row>(
+  build: (parameter: Parameter<Values>, dialect: Dialect) => RawBuilder<Row>,
+  name?: string,
+): (session: Session, values: Values) => Promise<readonly Row[]> {
+  const part = partStatement(build, { name });
+  return async (session, values) => (await part(session, values)).rows;
+}
+
+/** The same, whose rows may be cut. */
+export function partStatement<Values extends object, Row>(
+  build: (parameter: Parameter<Values>, dialect: Dialect) => RawBuilder<Row>,
+  options: QueryOptions = { mayBeCut: true },
+): (session: Session, values: Values) => Promise<PartResult<Row>> {
+  const compiled = new Map<Dialect, (values: Values) => CompiledQuery<Row>>();
+  return async (session, values) => {
+    const { sql: tables, dialect } = session;
+    const query =
+      compiled.get(dialect) ??
+      withValues<Values, Row>((parameter) => build(parameter, dialect).compile(tables), options);
+    compiled.set(dialect, query);
+    return tables.executeQuery(query(values));
+  };
+}
+
+/** Compiles a query that values are put into. */
+export function withValues<Values extends object, Row>(
+  compile: (parameter: Parameter<Values>) => CompiledQuery<Row>,
+  options: QueryOptions,
+  encode: (value: unknown) => unknown = encoded,
+): (values: Values) => CompiledQuery<Row> {
+  const names = new Map<unknown, keyof Values>();
+  const { sql: text, parameters } = compile((name) => {
+    const marker = {};
+    names.set(marker, name);
+    return sql.val(marker) as RawBuilder<unknown> as RawBuilder<Values[typeof name]>;
+  });
+  const sources = parameters.map((parameter) => ({ name: names.get(parameter), constant: parameter }));
+  return (values) => {
+    const parameters = sources.map(({ name, constant }) => (name === undefined ? constant : encode(values[name])));
+    const query: NamedQuery = { ...CompiledQuery.raw(text, parameters), ...options };
+    return query as CompiledQuery<Row>;
+  };
+}
+
+function encoded(value: unknown): unknown {
+  return Array.isArray(value) ? json(value) : value;
+}
+
+/** As JSON.stringify, for lists, exact integers, texts, truth values and nulls. */
+function json(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(json)}]`;
+  return typeof value === 'bigint' ? `${value}` : JSON.stringify(value);
+}

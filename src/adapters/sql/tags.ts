@@ -1,0 +1,50 @@
+import { type RawBuilder, sql } from 'kysely';
+import { MAX_INT64, MIN_INT64 } from '../../domain/plant.ts';
+import type { PartReads } from './reads-in-parts.ts';
+import type { Run } from './run.ts';
+import { statement } from './statement.ts';
+
+/** Tags that one statement leaps to, which takes some milliseconds. */
+const TAGS = 16;
+
+/** Plants of a tag that are counted. */
+const COUNTED = 1_000;
+
+interface TagRow {
+  readonly tag: string;
+  readonly count: bigint;
+}
+
+/** Reads the tags in the order of their index, leaping from one to the next. Deleted plants have none. */
+export function tagReader(run: Run): PartReads['tags'] {
+  const select = (comparison: RawBuilder<unknown>) =>
+    statement<{ start: string; most: number }, TagRow>((parameter, { tagKey, hasTag, isCurrent }) => {
+      const leap = (isNext: RawBuilder<unknown>) => sql`(
+        select tag from plants where octet_length(tag) <= 800 and ${tagKey} ${isNext} order by ${tagKey}, id limit 1)`;
+      const all = hasTag(sql`leaps.tag`, sql.lit(`${MIN_INT64}`), sql.lit(`${MAX_INT64}`));
+      return sql<TagRow>`
+        with recursive leaps (tag, number) as (
+          select ${leap(sql`${comparison} ${parameter('start')}`)}, 1
+          union all
+          select ${leap(sql`> leaps.tag`)}, number + 1 from leaps
+          where tag is not null and number < cast(${parameter('most')} as integer)
+        )
+        select tag, (select count(*) from (select 1 from plants where ${all} limit ${sql.lit(COUNTED + 1)}) as one) as count
+        from leaps where tag is not null and ${isCurrent} order by number`;
+    });
+  const [from, after] = [select(sql`>=`), select(sql`>`)];
+
+  return (last, count) =>
+    run('backgroundReads', async (session) => {
+      session.dialect.requireTags();
+      const most = Math.min(count, TAGS);
+      const values = { start: last ?? '', most };
+      const rows = await (last === undefined ? from(session, values) : after(session, values));
+      const tags = rows.map(({ tag, count }) => ({
+        tag,
+        count: Math.min(Number(count), COUNTED),
+        isExact: count <= COUNTED,
+      }));
+      return { tags, next: rows.length < most ? undefined : rows.at(-1)?.tag };
+    });
+}
