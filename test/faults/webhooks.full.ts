@@ -1,20 +1,16 @@
 import { randomInt } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { beforeEach, expect, jest, test } from '@jest/globals';
-import { webhookEndpoints } from '../../src/adapters/postgres/webhooks/webhook-endpoints.ts';
 import type { NewPlant } from '../../src/domain/plant.ts';
 import { execute } from '../../tooling/execute.ts';
 import { type ApiClient, apiClient } from '../support/api-client.ts';
-import { storedPlantsIn } from '../support/embedded-store.ts';
 import { eventually } from '../support/eventually.ts';
 import { type MortalService, ROUNDS, startMortalService } from '../support/faults/crash-rounds.ts';
 import { type Activity, chance, endBackend, fire, pick, statusOf } from '../support/faults/fire.ts';
 import { jumpingClock } from '../support/faults/jumping-clock.ts';
-import { restorer } from '../support/faults/restores.ts';
 import { sorted } from '../support/plants/changes.ts';
 import { migratedPostgres } from '../support/servers/own-postgres.ts';
-import { temporaryFolder } from '../support/service-process.ts';
-import { connect, runnerOn, storedPlantsAt } from '../support/test-database.ts';
+import { storedPlantsAt } from '../support/test-database.ts';
 import { agrees, living, type Receiver, startReceiver, webhooksTo } from '../support/webhooks/webhook-receiver.ts';
 
 /*
@@ -50,7 +46,7 @@ async function startTwo(url: string) {
 
 /** What has happened in all rounds. */
 function counters() {
-  return { rounds: 0, writes: 0, attempts: 0, troubles: 0, restores: 0 };
+  return { rounds: 0, writes: 0, attempts: 0, troubles: 0 };
 }
 type Counters = ReturnType<typeof counters>;
 
@@ -134,7 +130,7 @@ function receiverTrouble(count: Counters): Activity {
 }
 
 /** What must not be in all that a receiver has got. */
-function contradictions({ received }: Receiver, isRestored = false): string[] {
+function contradictions({ received }: Receiver): string[] {
   const states = new Map<string, { epoch: string; changed: bigint; version: number }>();
   const ids = new Map<string, string>();
   const wrong: string[] = [];
@@ -146,9 +142,7 @@ function contradictions({ received }: Receiver, isRestored = false): string[] {
     const [changed, version] = [BigInt(digits), Number(/"name":"(\d+)"/.exec(body)?.[1])];
     const last = states.get(plant);
     if (last?.epoch === epoch && changed <= last.changed) continue;
-    // After a restore, a receiver gets earlier states in another epoch.
-    if (last !== undefined && (last.epoch === epoch || !isRestored) && version <= last.version)
-      wrong.push(`${plant} went from ${last.version} to ${version}`);
+    if (last !== undefined && version <= last.version) wrong.push(`${plant} went from ${last.version} to ${version}`);
     states.set(plant, { epoch, changed, version });
   }
   return wrong;
@@ -164,9 +158,9 @@ function expectTrue(count: Counters, table: readonly NewPlant[]): void {
   }
 }
 
-/** Waits would take minutes; what is due is tried at the next turn. While the table is being restored there is none. */
+/** Waits would take minutes; what is due is tried at the next turn. */
 async function hurried(url: string): Promise<void> {
-  await execute(url, `update webhooks set retry_at = '-infinity' where not parked`).catch(() => {});
+  await execute(url, `update webhooks set retry_at = '-infinity' where not parked`);
   await delay(300);
 }
 
@@ -196,79 +190,6 @@ test('two receivers of two instances on Postgres have what the table has', async
     await fire([...writers(clients, count), ...troubles, hurry], count, enough, isRepeated);
     const table = await storedPlantsAt(url);
     await soon(hurry, () => receivers.every((one) => agrees(one, table)));
-    expectTrue(count, table);
-  }
-});
-
-/** Of each plant that a receiver was sent, the latest state. */
-function latestVersions({ received }: Receiver): Map<string, number> {
-  const versions = new Map<string, number>();
-  for (const { body } of received) {
-    const [, id = '', version] = /"id":(-?\d+),"name":"(\d+)"/.exec(body) ?? [];
-    versions.set(id, Math.max(versions.get(id) ?? 0, Number(version)));
-  }
-  return versions;
-}
-
-test('two receivers get every state or a later one while earlier states are restored, and agree once rewound', async () => {
-  const { url } = await migratedPostgres();
-  const { clients } = await startTwo(url);
-  const database = connect(url);
-  const endpoints = webhookEndpoints(database, runnerOn(database));
-  const names = (await endpoints.states()).map(({ endpoint }) => endpoint);
-  expect(names).toHaveLength(2);
-  const count = counters();
-  /** As an operator whom an alert calls. */
-  const rewindParked = async () => {
-    await delay(500);
-    // While the table is being restored there are none.
-    const states = await endpoints.states().catch(() => []);
-    for (const { endpoint, isParked } of states) if (isParked) await endpoints.rewind(endpoint);
-  };
-  const hurry = () => hurried(url);
-  const restores = restorer(url, () => count.writes, count);
-  const help = () => rewindParked().then(hurry);
-  for (; count.rounds < ROUNDS; count.rounds++) {
-    await fire([...writers(clients, count), restores, rewindParked, hurry], count, { writes: 500, restores: 4 });
-    const table = sorted(await storedPlantsAt(url));
-    const missing = (one: Receiver) => {
-      const versions = latestVersions(one);
-      return table.filter(({ id, name }) => (versions.get(`${id}`) ?? 0) < Number(name)).map(({ id }) => id);
-    };
-    await soon(help, () => receivers.every((one) => missing(one).length === 0));
-    for (const one of receivers) expect(missing(one)).toEqual([]);
-    // The copies have states that are lost.
-    for (const name of names) await endpoints.rewind(name);
-    await soon(help, () => receivers.every((one) => agrees(one, table)));
-    for (const one of receivers) {
-      expect(living(one, table)).toEqual(table);
-      expect(contradictions(one, true)).toEqual([]);
-      expect(one.forged()).toBe(0);
-    }
-  }
-});
-
-test('two receivers of an instance on the embedded database have what the table has', async () => {
-  const folder = await temporaryFolder();
-  const clock = await jumpingClock();
-  const environment = { DATA_DIR: folder, ...clock.environment, ...webhooksTo(...receivers.map(({ url }) => url)) };
-  const instance = await startInstance(environment);
-  const clients = [apiClient(instance.url)];
-  const count = counters();
-  // Receivers refuse what is five minutes old.
-  const jumps = clockJumps(clock.jump, ['+0', '-120s', '+120s']);
-  const kills = async () => {
-    await delay(2_000 + randomInt(4_000));
-    await instance.restart();
-    count.troubles++;
-  };
-  for (; count.rounds < ROUNDS; count.rounds++) {
-    await fire([...writers(clients, count), kills, jumps], count, { writes: 500, troubles: 2 });
-    const table = await instance.whileDown(() => storedPlantsIn(folder));
-    await soon(
-      async () => {},
-      () => receivers.every((one) => agrees(one, table)),
-    );
     expectTrue(count, table);
   }
 });

@@ -7,6 +7,8 @@ import { PlantStoreError } from '../../../src/domain/errors.ts';
 const postgres = (code: string) => Object.assign(new Error('refused'), { severity: 'ERROR', code });
 const system = (code: string) => Object.assign(new Error('no connection'), { code });
 const meaningOf = (error: unknown) => failureOf(error).means;
+/** Postgres takes no more transactions, since their ids would wrap around. */
+const noId = Object.assign(postgres('54000'), { routine: 'GetNewTransactionId' });
 const noResponse = new UnknownOutcomeError('no_response', 'late');
 
 test.each([
@@ -29,6 +31,7 @@ test('takes what connecting fails with for transient, what was refused for good 
   expect(meaningOf(new ConnectionError(system('EPIPE')))).toBe('transient');
   expect(meaningOf(new ConnectionError(new Error('timeout exceeded when trying to connect')))).toBe('transient');
   expect(meaningOf(new ConnectionError(postgres('28P01')))).toBe('unavailable');
+  expect(meaningOf(noId)).toBe('unavailable');
   expect(meaningOf(new PlantStoreError('store_unavailable', 'migrations are pending'))).toBe('unavailable');
   // Limits of Postgres and Supavisor, a setting that the server does not have, and Postgres's authentication_timeout.
   for (const code of ['53300', 'XX000', '22023', '57014'])
@@ -47,7 +50,6 @@ test('repeats a batch in parts after whatever one of its rows may have caused, o
   const rows = [noResponse, ...refused];
   const nodes = [postgres('08006'), new UnknownOutcomeError('lost_node', 'SSL SYSCALL error')];
   // For lack of a privilege, a table, a connection or a transaction id, no row would fare better.
-  const noId = Object.assign(postgres('54000'), { routine: 'GetNewTransactionId' });
   const others = [noId, ...['42501', '42P01', '42703', '40P01', '53100', '08P01', '57014'].map(postgres)];
   const defect = new TypeError('a value that cannot be encoded');
   const all = [...rows, ...nodes, defect, ...others];

@@ -105,6 +105,11 @@ test('closes no other connection after a value that cannot be encoded, which is 
   expect(network.connections()).toBe(CREATE_CONNECTIONS - 1);
 });
 
+test('a warning of another kind than that the standby is missing leaves a commit confirmed, as before the wraparound', async () => {
+  const warning = "do $$ begin raise warning 'the database must be vacuumed'; end $$";
+  await expect(database.sql.executeQuery(CompiledQuery.raw(warning))).resolves.toBeDefined();
+});
+
 test('leaves out the start-up parameters that RDS Proxy refuses, and says what its role lacks then', async () => {
   const server = new URL((await migratedDatabase()).url);
   const refusal = (option: string) => {
