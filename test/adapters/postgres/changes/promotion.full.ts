@@ -1,23 +1,18 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import { beforeEach, describe, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import type { NewPlant } from '../../../../src/domain/plant.ts';
 import { execute } from '../../../../tooling/execute.ts';
 import type { PostgresServer } from '../../../../tooling/postgres-server.ts';
-import { eventually, untilStopped } from '../../../support/eventually.ts';
 import { atEnd } from '../../../support/lifetimes.ts';
 import { runMigrate } from '../../../support/migrations.ts';
-import { consumer, pagesOf, readPage, sorted } from '../../../support/plants/changes.ts';
+import { readPage } from '../../../support/plants/changes.ts';
 import {
   migratedPostgres,
   ownPostgres,
   promote,
-  type SynchronousPair,
   shutDown,
   startSynchronousPair,
 } from '../../../support/servers/own-postgres.ts';
-import { connect, plantsIn, storedPlants, storedPlantsAt } from '../../../support/test-database.ts';
-import { living, startReceiver } from '../../../support/webhooks/webhook-receiver.ts';
-import { announced, create, rename, rewind } from '../../../support/webhooks/webhook-service.ts';
+import { connect, plantsIn } from '../../../support/test-database.ts';
 
 /*
  * Positions in the feed after another server has taken over, after a restore to a point in time, which begins a new
@@ -28,11 +23,9 @@ const plant = (id: bigint, name = `plant ${id}`): NewPlant => ({ id, name });
 const expired = { code: 'cursor_expired' };
 
 /** The plants of a server, as an instance of the service has them. */
-function instanceOn(url: string, timeout = 20_000) {
-  const database = connect(url);
-  const plants = plantsIn(database, { timeout });
+function instanceOn(url: string) {
+  const plants = plantsIn(connect(url));
   return {
-    database,
     plants,
     /** One after another: the feed has them in their order. */
     async add(...ids: readonly bigint[]) {
@@ -102,24 +95,6 @@ test('those of two servers that were promoted apart are not mistaken for each ot
   }
 });
 
-test('a webhook goes on from its place of then, and has what lost changes had replaced once it is rewound', async () => {
-  const server = await migratedPostgres();
-  const receiver = await startReceiver();
-  await announced(server.url, receiver, create(1n), create(2n));
-  const [standby] = await standbysOf(server);
-  const lost = await announced(server.url, receiver, rename(2n, 'lost'), create(3n));
-  expect(lost).toEqual(new Set([2n, 3n]));
-  await promote(standby);
-
-  expect(await announced(standby.url, receiver, create(4n), create(5n))).toEqual(new Set([4n, 5n]));
-  expect(receiver.copy.get(4n)?.epoch).not.toBe(receiver.copy.get(3n)?.epoch);
-  const table = await storedPlantsAt(standby.url);
-  expect(living(receiver, table)).toEqual([plant(1n), plant(2n, 'lost'), plant(4n), plant(5n)]);
-  await rewind(standby.url, receiver);
-  await announced(standby.url, receiver);
-  expect(living(receiver, table)).toEqual(sorted(table));
-});
-
 test('a role that may not give the timeline an identity gets no changes until it may', async () => {
   const server = await migratedPostgres();
   await execute(server.url, 'create role service login');
@@ -154,51 +129,13 @@ test('renew-feed ends those of a server whose files were set back, which nothing
   expect((await read(walk.next)).changes).toEqual([]);
 });
 
-describe('with a synchronous standby', () => {
-  let pair: SynchronousPair;
-  beforeEach(async () => {
-    pair = await startSynchronousPair();
-  });
-
-  test('each consumer starts again once, whenever the primary dies, and misses nothing', async () => {
-    const instances = [instanceOn(pair.primary.url, 3_000), instanceOn(pair.primary.url, 3_000)] as const;
-    const consumers = instances.map(({ plants }) => ({ one: consumer(), read: pagesOf(plants) }));
-    let pages = 0;
-    // Whatever fails when the primary dies.
-    const repeat = (work: () => Promise<unknown>) => untilStopped(() => work().catch(() => delay(10)));
-    const writing = instances.map(({ plants }, n) => {
-      let count = 0n;
-      return repeat(async () => {
-        const id = 1_000n * BigInt(n) + (++count % 200n);
-        await plants.add(plant(id));
-        if (count > 200n) await plants.replace(plant(id, `${count}`));
-      });
-    });
-    const reading = consumers.map(({ one, read }) => repeat(() => one.step(read, 30).then(() => pages++)));
-    try {
-      await eventually(() => pages > 50);
-      await shutDown(pair.primary, 'SIGKILL');
-    } finally {
-      await Promise.all([...writing, ...reading].map((stop) => stop()));
-    }
-    await promote(pair.standby);
-
-    const { database, plants, add } = instanceOn(pair.standby.url);
-    await add(100_000n);
-    for (const { one } of consumers) {
-      while (!(await one.step(pagesOf(plants), 100)));
-      expect(one.restarts()).toBe(1);
-      expect(sorted(one.copy.values())).toEqual(sorted(await storedPlants(database)));
-    }
-  });
-
-  test('pages go on while the standby is away', async () => {
-    const { add, read } = instanceOn(pair.primary.url);
-    await add(1n);
-    const { next } = await read();
-    await shutDown(pair.standby);
-    await execute(pair.primary.url, 'set synchronous_commit = local; select pg_current_xact_id()');
-    expect((await read()).changes).toEqual([plant(1n)]);
-    expect((await read(next)).changes).toEqual([]);
-  });
+test('pages go on while the synchronous standby is away', async () => {
+  const { primary, standby } = await startSynchronousPair();
+  const { add, read } = instanceOn(primary.url);
+  await add(1n);
+  const { next } = await read();
+  await shutDown(standby);
+  await execute(primary.url, 'set synchronous_commit = local; select pg_current_xact_id()');
+  expect((await read()).changes).toEqual([plant(1n)]);
+  expect((await read(next)).changes).toEqual([]);
 });

@@ -22,12 +22,6 @@ test('applies what is pending, once', async () => {
   expect(await storedPlants(database)).toEqual([plant]);
 });
 
-test('of several at the same moment one migrates, and the others find nothing to do', async () => {
-  const { url } = await emptyDatabase();
-  const applied = await Promise.all(Array.from({ length: 4 }, () => migrateUp(connect(url))));
-  expect(applied.toSorted((a, b) => b.length - a.length)).toEqual([ALL, [], [], []]);
-});
-
 test('leaves a database alone that a newer version has migrated, and calls it ready', async () => {
   const server = await migratedDatabase();
   await server.query(`insert into kysely_migration values ('9999_future', '2099-01-01T00:00:00.000Z')`);
