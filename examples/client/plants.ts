@@ -5,7 +5,7 @@ import { parseArgs } from 'node:util';
 import createClient from 'openapi-fetch';
 import { Webhook, WebhookVerificationError } from 'standardwebhooks';
 import { exactJson, parseExactly } from './exact-json.ts';
-import type { components, paths } from './plant-store.ts';
+import type { components, operations, paths } from './plant-store.ts';
 
 /* A client with types made of the service's own OpenAPI document (generate.ts). */
 

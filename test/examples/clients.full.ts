@@ -287,10 +287,13 @@ test('the script that runs the TypeScript client creates a plant', async () => {
   expect(await run('npm', args, addressed(server.url), projectFile(''))).toEqual(printed('{"name":"Abies"}\n'));
 });
 
-test('the types of the one in TypeScript are made of the document', async () => {
+test('the types of the one in TypeScript are made of the document, and fit their use', async () => {
   const [document, made] = [projectFile('test/golden/openapi.json'), join(folder, 'plant-store.ts')];
   const generate = startNode([projectFile('examples/client/generate.ts'), document, made], projectFile(''));
   expect(await generate.outcome()).toEqual(printed(''));
   // If not: npm run generate -w examples/client -- ../../test/golden/openapi.json
   expect(await readFile(projectFile('examples/client/plant-store.ts'), 'utf8')).toBe(await readFile(made, 'utf8'));
+  expect(await run('npm', ['run', '--silent', 'check', '-w', 'examples/client'], {}, projectFile(''))).toEqual(
+    printed(''),
+  );
 });

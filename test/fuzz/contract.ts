@@ -22,11 +22,9 @@ interface Document {
   readonly components: { readonly schemas: { readonly Error: Schema } };
 }
 
-export interface Contract {
-  /** The operation that creates plants. */
-  readonly path: string;
-  readonly request: Schema;
-  /** The body of the one that changes them. */
+interface Contract {
+  /** The bodies that create and change a plant. */
+  readonly create: Schema;
   readonly change: Schema;
   /** @returns what is wrong with an answer, undefined if nothing is */
   readonly faultOf: (answer: RawResponse) => string | undefined;
@@ -39,13 +37,11 @@ export interface Contract {
 export async function contractOf(url: string): Promise<Contract> {
   const specification = await (await fetch(`${url}/openapi.json`)).json();
   const document = new Validator().resolveRefs({ specification }) as unknown as Document;
-  const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
-    Object.values(methods).map((operation) => ({ path, ...operation })),
-  );
+  const operations = Object.values(document.paths).flatMap((methods) => Object.values(methods));
   const bodyOf = (id: string) => {
-    const { path, requestBody } = operations.find(({ operationId }) => operationId === id) ?? {};
-    if (path === undefined || requestBody === undefined) throw new TypeError(`${id} takes no body`);
-    return { path, schema: requestBody.content['application/json'].schema };
+    const { requestBody } = operations.find(({ operationId }) => operationId === id) ?? {};
+    if (requestBody === undefined) throw new TypeError(`${id} takes no body`);
+    return requestBody.content['application/json'].schema;
   };
   const all = operations.flatMap(({ responses }) => Object.entries(responses));
   const responses = all.flatMap(([status, { content }]) =>
@@ -57,9 +53,8 @@ export async function contractOf(url: string): Promise<Contract> {
   /** The page for people, which is no operation: at / for who accepts HTML. */
   const page = await (await fetch(url, { headers: { accept: 'text/html' } })).text();
   return {
-    path: bodyOf('createPlant').path,
-    request: bodyOf('createPlant').schema,
-    change: bodyOf('changePlant').schema,
+    create: bodyOf('createPlant'),
+    change: bodyOf('changePlant'),
     faultOf({ status, headers, body }) {
       const type = headers.get('content-type');
       const isPage = status === 200 && type === 'text/html; charset=utf-8' && (body === page || body === '');

@@ -7,7 +7,7 @@ import { fuzz } from './fuzz.ts';
 
 /* The short form of `npm run test:fuzz`. */
 
-test('keeps to its document and its table, whatever comes', async () => {
+test('keeps to its document, whatever comes', async () => {
   const { url: DATABASE_URL, query } = await migratedDatabase();
   const { apiUrl: url } = await startService(await temporaryFolder(), { DATABASE_URL, ACCESS_TOKENS: TOKEN });
   const seed = randomInt(1, 2 ** 31 - 1_000_000);

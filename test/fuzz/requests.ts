@@ -1,9 +1,8 @@
 import fc, { type Arbitrary } from 'fast-check';
 import { requestHead } from '../support/http-bytes.ts';
 import { int64, writtenInteger, writtenString } from '../support/plants/json-forms.ts';
-import { type Meaning, meaningOf } from './meaning.ts';
 
-/* Requests to create plants, from the document's schema: as it says, with something wrong in the body, and with something wrong anywhere. */
+/* Requests of all operations, with bodies from the document's schemas: as it says, with something wrong in them, and with something wrong anywhere. */
 
 /** A JSON Schema as the document has them. */
 export interface Schema {
@@ -17,8 +16,6 @@ export interface Schema {
 export interface Request {
   /** All that is sent on its connection. */
   readonly bytes: Buffer;
-  /** What it asks for; undefined if it must be refused, `open` if only the service can tell. */
-  readonly meaning: Meaning | undefined | 'open';
   /** Then it may get no answer: what follows a request and is none ends their connection. */
   readonly isSpoilt: boolean;
 }
@@ -28,27 +25,61 @@ interface Member {
   readonly text: string;
 }
 
-export const spoiltBy = (bytes: Buffer, mutations: readonly ((bytes: Buffer) => Buffer)[]): Request => ({
-  bytes: mutations.reduce((spoilt, mutate) => mutate(spoilt), bytes),
-  meaning: 'open',
-  isSpoilt: mutations.length > 0,
-});
-
-/** Any request to create a plant. @param schema of its body */
-export function requests(schema: Schema, path: string, token: string): Arbitrary<Request> {
-  const body = fc.oneof({ weight: 3, arbitrary: validBody(schema) }, { weight: 2, arbitrary: spoiltBody(schema) });
-  const wellFormed = fc.record({ body, type, pieces: fc.option(fc.array(fc.integer({ min: 1, max: 40 }))) }).map(
-    ({ body, type, pieces }): Request => ({
-      bytes: httpRequest({ path, token, type, body: Buffer.from(body), pieces }),
-      meaning: meaningOf(Buffer.from(body)),
-      isSpoilt: false,
-    }),
-  );
-  const spoilt = fc
-    .tuple(wellFormed, fc.array(mutation, { minLength: 1, maxLength: 4 }))
-    .map(([{ bytes }, mutations]) => spoiltBy(bytes, mutations));
-  return fc.oneof({ weight: 3, arbitrary: wellFormed }, { weight: 2, arbitrary: spoilt });
+/** Any request. @param create the schema of the body that creates a plant @param change of the one that changes one */
+export function requests(create: Schema, change: Schema, token: string): Arbitrary<Request> {
+  const bodyOf = (schema: Schema) =>
+    fc.oneof({ weight: 3, arbitrary: validBody(schema) }, { weight: 2, arbitrary: spoiltBody(schema) });
+  const creating = fc.record({
+    method: fc.constant('POST'),
+    target: fc.constant('/plants'),
+    type,
+    headers: fc.constant([]),
+    body: bodyOf(create),
+    pieces: fc.option(fc.array(fc.integer({ min: 1, max: 40 }))),
+  });
+  const others = fc.record({
+    method: fc.constantFrom('GET', 'GET', 'HEAD', 'PUT', 'PUT', 'DELETE', 'DELETE', 'PATCH'),
+    target: fc.tuple(path, query).map((parts) => parts.join('')),
+    type: fc.constant('application/json'),
+    headers: fc.array(header, { maxLength: 2 }),
+    body: bodyOf(change),
+    pieces: fc.constant(null),
+  });
+  const mutations = fc.oneof({ weight: 2, arbitrary: fc.constant([]) }, fc.array(mutation, { maxLength: 4 }));
+  return fc.tuple(fc.oneof<Arbitrary<Parts>[]>(creating, others), mutations).map(([parts, mutations]) => ({
+    bytes: mutations.reduce((spoilt, mutate) => mutate(spoilt), httpRequest(parts, token)),
+    isSpoilt: mutations.length > 0,
+  }));
 }
+
+const pathIds = fc.oneof(
+  { weight: 4, arbitrary: fc.bigInt({ min: 0n, max: 9n }).map(String) },
+  fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }).map(String),
+  fc.constantFrom('', ' 1', ...'01 +1 -0 1.0 1e3 9223372036854775808 %31 1/2 x .. %00 %FF'.split(' ')),
+);
+const path = fc.oneof(
+  { weight: 4, arbitrary: pathIds.map((id) => `/plants/${id}`) },
+  { weight: 2, arbitrary: fc.constantFrom('/plants', '/plants/count', '/tags', '/changes') },
+  { weight: 1, arbitrary: fc.constantFrom('/plants/', '/PLANTS', '/changes/1', '/', '*') },
+);
+const value = fc.oneof(
+  pathIds,
+  fc.string({ unit: 'grapheme', maxLength: 9 }).map((text) => encodeURIComponent(text.toWellFormed())),
+  fc.constantFrom('1', '100', '1000', '100000', '0', '-1', '%FF', '%', '+', '%EF%BB%BF', 'MDowOjA6MDow'),
+);
+const parameter = fc
+  .tuple(fc.constantFrom('limit', 'after', 'tag', 'name', 'wait', 'Limit', '', 'x', '%FF'), value)
+  // Nobody waits here.
+  .map(([name, text]) => (name === 'wait' && /^[1-9]\d?$/.test(text) ? 'wait=0' : `${name}=${text}`));
+const query = fc.oneof(
+  { weight: 3, arbitrary: fc.constant('') },
+  { weight: 2, arbitrary: fc.array(parameter, { minLength: 1, maxLength: 3 }).map((all) => `?${all.join('&')}`) },
+);
+const header = fc.oneof(
+  fc.constantFrom('application/json', 'application/x-ndjson', 'text/html', '*/*;q=0', ',;=').map((a) => `Accept: ${a}`),
+  fc.constantFrom('*', '"x", "y"', 'W/"x"', ',').map((tags) => `If-Match: ${tags}`),
+  fc.constantFrom('*', '"x"').map((tags) => `If-None-Match: ${tags}`),
+);
 
 const type = fc.constantFrom('application/json', 'Application/JSON; charset=UTF-8', 'application/json;charset="utf-8"');
 
@@ -71,7 +102,7 @@ function validMember(schema: Schema, name: string): Arbitrary<Member | undefined
 }
 
 /** In any order, with a member that the schema does not name if it allows that, and with white space. */
-export function validBody(schema: Schema): Arbitrary<string> {
+function validBody(schema: Schema): Arbitrary<string> {
   const names = Object.keys(schema.properties ?? {});
   const isClosed = schema.additionalProperties === false;
   const nothing = fc.constant(undefined);
@@ -93,7 +124,7 @@ const oddTexts = ['"\\u0000"', '"\\ud800"', '"\\udc00\\ud800"', '"\ufeff"', '"\\
 const oddValue = fc.oneof(fc.json({ maxDepth: 2 }), fc.constantFrom(...oddNumbers, ...oddTexts), ids.map(String));
 
 /** Members missing, twice, of other types, or no JSON at all. */
-export function spoiltBody(schema: Schema): Arbitrary<string> {
+function spoiltBody(schema: Schema): Arbitrary<string> {
   const names = [...Object.keys(schema.properties ?? {}), 'ID', '__proto__', ''];
   const member = fc.record({
     name: fc.constantFrom(...names),
@@ -109,22 +140,22 @@ function objectText(members: readonly Member[], space: string): string {
 }
 
 interface Parts {
-  readonly method?: string;
-  readonly path: string;
-  readonly token: string;
+  readonly method: string;
+  readonly target: string;
   readonly type: string;
   /** More lines of the head. */
-  readonly headers?: readonly string[];
-  readonly body: Buffer;
+  readonly headers: readonly string[];
+  readonly body: string;
   /** The lengths of its chunks, if it is chunked; what is left makes the last one. */
   readonly pieces: readonly number[] | null;
 }
 
-export function httpRequest({ method = 'POST', path, token, type, headers = [], body, pieces }: Parts): Buffer {
-  const framing = pieces === null ? `Content-Length: ${body.length}` : 'Transfer-Encoding: chunked';
+function httpRequest({ method, target, type, headers, body, pieces }: Parts, token: string): Buffer {
+  const bytes = Buffer.from(body);
+  const framing = pieces === null ? `Content-Length: ${bytes.length}` : 'Transfer-Encoding: chunked';
   const lines = [`Authorization: Bearer ${token}`, `Content-Type: ${type}`, ...headers, framing];
-  const head = requestHead(`${method} ${path}`, lines);
-  return Buffer.concat([Buffer.from(head), pieces === null ? body : chunked(body, pieces)]);
+  const head = Buffer.from(requestHead(`${method} ${target}`, lines));
+  return Buffer.concat([head, pieces === null ? bytes : chunked(bytes, pieces)]);
 }
 
 function chunked(body: Buffer, pieces: readonly number[]): Buffer {
@@ -148,7 +179,7 @@ const inserted = fc.oneof(
 );
 
 /** Puts bytes in, in place of so many others; a part of the request itself at times. */
-export const mutation: Arbitrary<(bytes: Buffer) => Buffer> = fc
+const mutation: Arbitrary<(bytes: Buffer) => Buffer> = fc
   .record({
     at: fc.nat(9_999).map((tenthousandths) => tenthousandths / 10_000),
     removed: fc.oneof(fc.constant(0), fc.nat(4), fc.nat(400)),

@@ -9,7 +9,6 @@ import { readiness } from '../../../src/adapters/http/readiness.ts';
 import { serve } from '../../../src/adapters/http/server.ts';
 import type { UseCases } from '../../../src/application/use-cases.ts';
 import { CLOSE, startApiServer } from '../../support/api-server.ts';
-import { eventually } from '../../support/eventually.ts';
 import { connectTo } from '../../support/http-bytes.ts';
 import { atEnd, forAllTests } from '../../support/lifetimes.ts';
 import { beginUpload, rawRequest, requestText, statusesIn } from '../../support/raw-request.ts';
@@ -60,21 +59,6 @@ test('while it stops, it serves connections for the time that it is given, and s
   socket.write(NOT_LAST);
   expect((await once(socket, 'data'))[0]).toMatch(/^HTTP\/1\.1 200 [\s\S]*Connection: close/);
   expect(statusesIn(await rawRequest(stopping.url, LAST))).toEqual([200]);
-});
-
-test('then it closes connections that are idle or were never used, and others after their response', async () => {
-  const stopping = await startApiServer();
-  const [idle, unused] = [connectTo(stopping.url).setEncoding('utf8'), connectTo(stopping.url)];
-  await once(unused, 'connect');
-  idle.write(NOT_LAST);
-  await eventually(() => stopping.lines.length === 1);
-  const begun = await beginUpload(stopping.url);
-  const closed = stopping.close(3_600_000);
-  expect(await text(idle)).toMatch(/^HTTP\/1\.1 200 [\s\S]*{"name":"Monstera"}$/);
-  expect(await text(unused)).toBe('');
-  const response = await begun.finish();
-  expect(response).toMatch(/HTTP\/1\.1 200 [\s\S]*\r\nConnection: close\r\n/);
-  await closed;
 });
 
 test('it sends the rest of a large response, and of a list', async () => {

@@ -1,5 +1,4 @@
 import type { Change, ChangeFeed } from '../../../src/application/ports.ts';
-import { PlantStoreError } from '../../../src/domain/errors.ts';
 import type { NewPlant } from '../../../src/domain/plant.ts';
 import type { ApiClient } from '../api-client.ts';
 import { exactJson } from './plant-lines.ts';
@@ -116,17 +115,5 @@ export function consumer() {
     crash() {
       state = cloned(saved);
     },
-  };
-}
-
-/** Pages from a port. */
-export function pagesOf(feed: ChangeFeed): ReadPage {
-  return async (after, limit) => {
-    try {
-      return await readPage(feed, after, limit);
-    } catch (error) {
-      if (error instanceof PlantStoreError && error.code === 'cursor_expired') return undefined;
-      throw error;
-    }
   };
 }

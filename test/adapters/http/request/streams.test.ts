@@ -282,20 +282,6 @@ describe('a search', () => {
   });
 });
 
-test('the end of the service cuts lists at the deadline, which do not look complete, and they have their log lines then', async () => {
-  const { plants, waiting } = held();
-  server = await startApiServer({ plants });
-  const answer = rawRequest(server.url, request()).catch(() => 'reset');
-  const response = await list();
-  const text = expect(response.text()).rejects.toThrow();
-  await eventually(() => waiting.length === 2);
-  await server.close(100);
-  const aborted = expect.objectContaining({ msg: 'request', path: '/plants', aborted: true });
-  expect(server.lines.map((line) => JSON.parse(line))).toEqual([aborted, aborted]);
-  await text;
-  expect(await answer).not.toMatch(/\r\n0\r\n\r\n$/);
-});
-
 test('responses that clients do not read are bounded in bytes, but one alone is always sent', async () => {
   const name = 'x'.repeat(20_000_000);
   server = await startApiServer({ plants: storing([{ id: 1n, name }]), maxRequestBytes: 1_000 });
