@@ -197,16 +197,6 @@ describe('a command line', () => {
     const stderr = /^Plant Store cannot start\.\nUnknown option '--port'.*\nFor help: npm run start -- --help\n$/s;
     expect(await start('--port', '4000')).toEqual({ code: 1, stdout: '', stderr: expect.stringMatching(stderr) });
   });
-
-  test('of a purge that matches nothing does not call an id free', async () => {
-    const database = await migratedDatabase();
-    await database.query(`insert into plants values (1, 'Acer')`);
-    const purge = (...flags: string[]) =>
-      runProgram(['purge.ts', '--id', '1', ...flags], { DATABASE_URL: database.url });
-    const none = 'none like that was deleted at least an hour ago (see --help)\n';
-    expect((await purge()).stderr).toContain(`0 deleted plants would be forgotten: ${none}`);
-    expect((await purge('--yes')).stderr).toContain(`0 deleted plants forgotten: ${none}`);
-  });
 });
 
 describe('a server that asks for passwords', () => {

@@ -27,7 +27,7 @@ import type {
   ReadEntries,
 } from '../../src/application/webhooks/ports.ts';
 import { MIN_INT64 } from '../../src/domain/plant.ts';
-import { lockRows, openTransaction } from '../support/disturbances.ts';
+import { openTransaction } from '../support/disturbances.ts';
 import { embeddedPlants, openEmbedded } from '../support/embedded-store.ts';
 import { eventually } from '../support/eventually.ts';
 import { forAllTests } from '../support/lifetimes.ts';
@@ -172,24 +172,6 @@ describe.each<[string, () => Promise<Webhooks | ReturnType<typeof webhooksInFile
     expect(await store.ready()).toBe(`the webhook of ${ENDPOINT} gets nothing: ${MISSING_ROW}`);
     expect(await state()).toBeUndefined();
     expect(await store.another().take()).toBeDefined();
-  });
-
-  test('reads plants as they were stored, and deletions without any', async () => {
-    const names = ['', '\uFEFF', '"\\/\b\f\n\r\t\u0001\u007f', '\u2028é\u{1F339}', '{"a":[1]}'];
-    const plants = names.map((name, n) => ({
-      id: 2n ** 63n - 1n - BigInt(n),
-      name,
-      ...(n % 2 === 0 && { tag: name }),
-    }));
-    for (const one of plants) await store.plants.add(one);
-    await store.plants.add(plant(1n));
-    await store.plants.remove(1n);
-    const { epoch, entries } = await store.plants.readEntries(START);
-    expect(epoch).toMatch(/^[\da-f]{32}$/);
-    expect(entries.map(({ stored }) => stored)).toEqual([...plants, 'deleted']);
-    const { changed, id } = entries[2] ?? START;
-    expect((await store.plants.readEntries({ changed, id })).entries).toEqual(entries.slice(3));
-    expect((await store.plants.readEntries(entries.at(-1) ?? START)).entries).toEqual([]);
   });
 
   test('reads pages of 200 plants, each once, also of those that share a transaction', async () => {
@@ -383,16 +365,6 @@ describe.each<[string, () => Promise<Webhooks | ReturnType<typeof webhooksInFile
     await store.advance(await taken(store), await at(MAX_COUNTED - 1));
     expect((await state())?.backlog).toBe(5);
   });
-
-  test('a purge of deletions that were not read yet loses nothing', async () => {
-    await store.add();
-    for (const id of [1n, 2n, 3n]) await store.plants.add(plant(id));
-    await store.plants.remove(2n);
-    expect(await store.purge()).toEqual([1]);
-    await store.plants.add(plant(2n, 'new'));
-    const { entries } = await store.plants.readEntries((await taken(store)).position);
-    expect(entries.map(({ stored }) => stored)).toEqual([plant(1n), plant(3n), plant(2n, 'new')]);
-  });
 });
 
 describe('on a Postgres', () => {
@@ -484,19 +456,6 @@ describe('on a Postgres', () => {
   });
 });
 
-test('a transaction that is open holds back what came after it, also from the end of the feed', async () => {
-  const { url, database } = await onServer();
-  const store = webhooksIn(database);
-  const client = await lockRows(url, [1n]);
-  await store.plants.add(plant(2n));
-  await store.add();
-  const { position = START } = (await store.take()) ?? {};
-  const ids = async () => (await store.plants.readEntries(position)).entries.map(({ id }) => id);
-  expect(await ids()).toEqual([]);
-  await client.query('commit');
-  expect(await ids()).toEqual([1n, 2n]);
-});
-
 test('counts what waits by the index, also without statistics of the table', async () => {
   const { database, query } = await onServer();
   await query(`insert into plants (id, name, changed)
@@ -552,30 +511,4 @@ test('a lease that was taken after a statement began is not free for that statem
     expect(await store.take()).toBeDefined();
     expect(await webhooksIn({ ...database, sql }).take()).toBeUndefined();
   });
-});
-
-test('a role without rights on the table creates and reads, and /ready says what it lacks', async () => {
-  const { url, query } = await migratedDatabase(server.url);
-  await query(`create role webhookless login;
-    grant select on kysely_migration, change_feed to webhookless;
-    grant update (store, recorded) on change_feed to webhookless;
-    grant select, insert, update on plants to webhookless`);
-  const database = connect(Object.assign(new URL(url), { username: 'webhookless' }).href);
-  const { plants, add, take } = webhooksIn(database);
-  expect(await plants.add(plant(1n))).toBe('created');
-  expect(await plants.find(1n)).toEqual(plant(1n));
-  const ready = () => readiness(database, [{ name: ENDPOINT }])();
-  expect(await ready()).toMatch(
-    /^permission denied for table webhooks: .* GRANT SELECT, INSERT, UPDATE ON plants, webhooks /,
-  );
-  expect(await readiness(database)()).toBeUndefined();
-  await expect(add()).rejects.toMatchObject({ code: 'store_unavailable' });
-  await query('grant select, insert, update on webhooks to webhookless');
-  await add();
-  expect(await ready()).toBeUndefined();
-  // An endpoint that is known needs no write.
-  await query('revoke insert, update on webhooks from webhookless');
-  await webhooksIn(database).add();
-  await query('grant insert, update on webhooks to webhookless');
-  expect(await take()).toMatchObject({ endpoint: ENDPOINT });
 });

@@ -5,7 +5,6 @@ import { pino } from 'pino';
 import { allPermissions, readOnly } from '../../src/application/permissions.ts';
 import { tokenVerifier } from '../../src/composition/token-verifier.ts';
 import { readConfig } from '../../src/config/config.ts';
-import { mistakes } from '../support/config-files.ts';
 import { eventually } from '../support/eventually.ts';
 import { atEnd } from '../support/lifetimes.ts';
 import { temporaryFolder } from '../support/service-process.ts';
@@ -29,26 +28,6 @@ async function verifier(environment: Record<string, string>) {
     eventually(() => lines.filter(({ msg }) => msg.includes(text)).length === times);
   return { accepted, permitted, logged, lines };
 }
-
-const [INFO, ERROR] = [30, 50];
-
-test('what the service could not start with is logged once and changes nothing', async () => {
-  const file = join(await temporaryFolder(), 'tokens');
-  await writeFile(file, OLD);
-  const environment = { ACCESS_TOKENS_FILE: file, READ_TOKENS: OTHER };
-  const { accepted, logged, lines } = await verifier(environment);
-
-  await replace(file, `${NEW}\n${OTHER}\n`);
-  await logged('The tokens before stay accepted');
-  expect(accepted()).toEqual([OLD, OTHER]);
-  const msg = `${mistakes(environment).join('\n')}. The tokens before stay accepted`;
-  expect(lines).toMatchObject([{ level: ERROR, msg }]);
-
-  await replace(file, NEW);
-  await logged('the accepted tokens have changed');
-  expect(accepted()).toEqual([NEW, OTHER]);
-  expect(lines.map(({ level }) => level)).toEqual([ERROR, INFO]);
-});
 
 /** Without a moment in which the file is empty. */
 async function replace(file: string, content: string): Promise<void> {
@@ -76,5 +55,6 @@ test('one file changes nothing while the other is wrong, since the service could
   await logged('the accepted tokens have changed');
   expect(accepted()).toEqual([NEW, OTHER]);
   expect([await permitted(NEW), await permitted(OTHER)]).toEqual([allPermissions, readOnly]);
+  expect(lines.map(({ level }) => level)).toEqual([50, 50, 30]);
   expect(JSON.stringify(lines)).not.toContain('-of-the-tests');
 });

@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';
@@ -8,7 +8,7 @@ import { readConfig, readDatabaseConfig } from '../../src/config/config.ts';
 import { ALL_VARIABLES } from '../../src/config/reader.ts';
 import { startServer } from '../support/api-server.ts';
 import { containerOf, podOf, readManifests, schemaErrors } from '../support/documents/manifests.ts';
-import { projectFile, temporaryFolder } from '../support/service-process.ts';
+import { temporaryFolder } from '../support/service-process.ts';
 
 /* Whether a cluster would take deploy/kubernetes.yaml as it is meant, the service what it is given there, and who reaches it. */
 
@@ -18,19 +18,6 @@ const [deployment, job, service] = [only('Deployment'), only('Job'), only('Servi
 test('every manifest fits the schema of its kind, and has only fields that this knows', async () => {
   expect(all.length).toBeGreaterThan(3);
   expect(await schemaErrors(all)).toBe('');
-});
-
-test('docs/operations.md prepares the database, and grants the service its rights between migration and rollout', async () => {
-  const operations = await readFile(projectFile('docs/operations.md'), 'utf8');
-  const [section = ''] = /^## Kubernetes\n.*?(?=^## )/ms.exec(operations) ?? [];
-  const [prose = '', steps = ''] = section.split('```sh\n');
-  expect(prose).toContain('(postgres.md#step-by-step)');
-  const { 'app.kubernetes.io/name': name } = job.metadata?.labels ?? {};
-  const apply = 'kubectl apply -f deploy/kubernetes.yaml';
-  const inOrder = [`${apply} -l app.kubernetes.io/name=${name}\n`, 'kubectl wait', 'GRANT', '| psql', `${apply}\n`];
-  const places = inOrder.map((step) => steps.indexOf(step));
-  expect(places).not.toContain(-1);
-  expect(places).toEqual(places.toSorted((a, b) => a - b));
 });
 
 describe('the workloads', () => {

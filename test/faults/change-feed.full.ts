@@ -12,10 +12,11 @@ import { atEnd } from '../support/lifetimes.ts';
 import { applyTo, type Consumer, consumer, pagesOver, type ReadPage } from '../support/plants/changes.ts';
 import { migratedPostgres } from '../support/servers/own-postgres.ts';
 import { connect, purgeOn, storedPlantsAt } from '../support/test-database.ts';
+import { agrees, startReceiver, webhooksTo } from '../support/webhooks/webhook-receiver.ts';
 
 /*
- * The feed of changes under fire: whatever happens to writers, services, backends and to the consumers themselves, a
- * consumer's copy is the table in the end. A round each in npm run test:full, more in npm run test:faults; the
+ * The feed of changes and webhooks under fire: whatever happens to writers, services, backends and to the consumers themselves,
+ * the copies of consumers and of a receiver are the table in the end. A round each in npm run test:full, more in npm run test:faults; the
  * consumers of a test follow on through all its rounds.
  */
 
@@ -108,22 +109,7 @@ function differences(copy: ReadonlyMap<bigint, NewPlant>, table: readonly NewPla
   ];
 }
 
-/** Two instances on one database, and what writes to them and follows their feed. */
-async function onPostgres(url: string) {
-  const environment = () => ({ DATABASE_URL: url, LOG_LEVEL: 'fatal' });
-  const services = await Promise.all([startMortalService(environment), startMortalService(environment)]);
-  const clients = services.map((service) => apiClient(service.url));
-  const count = counters();
-  const consumers = [consumer(), consumer(), consumer()];
-  return { services, clients, count, consumers, activities: activitiesOf(clients, consumers, count) };
-}
-
-const activitiesOf = (clients: readonly ApiClient[], consumers: readonly Consumer[], count: Counters) => [
-  ...Array.from({ length: WRITERS }, () => writer(clients, count)),
-  ...consumers.map((one, n) => follower(one, pagesOf(clients, n))),
-];
-
-test('a consumer of a feed on Postgres loses nothing, and one that followed a sequence number would', async () => {
+test('neither consumers of a feed on Postgres nor a webhook lose anything, and one that followed a sequence number would', async () => {
   const { url } = await migratedPostgres();
   // The control: each write takes the next number, in whatever order they are committed.
   await execute(
@@ -134,10 +120,16 @@ test('a consumer of a feed on Postgres loses nothing, and one that followed a se
        as $$ begin new.number := nextval('plants_number_seq'); return new; end $$;
      create trigger renumber before update on plants for each row execute function renumber()`,
   );
-  const { services, clients, count, consumers, activities: usual } = await onPostgres(url);
+  const receiver = await startReceiver();
+  const environment = () => ({ DATABASE_URL: url, LOG_LEVEL: 'fatal', ...webhooksTo(receiver.url) });
+  const services = await Promise.all([startMortalService(environment), startMortalService(environment)]);
+  const clients = services.map((service) => apiClient(service.url));
+  const count = counters();
+  const consumers = [consumer(), consumer(), consumer()];
   const control = numberedCopy(await connected(url));
   const activities = [
-    ...usual,
+    ...Array.from({ length: WRITERS }, () => writer(clients, count)),
+    ...consumers.map((one, n) => follower(one, pagesOf(clients, n))),
     foreignWriter(await connected(url)),
     foreignWriter(await connected(url)),
     killer(url, count, services),
@@ -150,6 +142,8 @@ test('a consumer of a feed on Postgres loses nothing, and one that followed a se
     // Consumers that start again would not show what they had missed.
     await fire(activities, count, { writes: 1_500, kills: 4 });
     const table = await settle(consumers, clients, () => storedPlantsAt(url));
+    await eventually(() => agrees(receiver, table), 120_000);
+    expect(receiver.forged()).toBe(0);
     // It does not learn what was purged: only what the table has counts.
     lostByControl += await control.missing(table);
   }

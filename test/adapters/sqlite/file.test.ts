@@ -70,14 +70,6 @@ test('a file of the version before is brought up to this one, and its followers 
   expect((await readToEnd(now, next)).changes).toEqual([2n, 3n, 4n].map((id) => plant(id)));
 });
 
-test('a second service is refused, and once the first has ended, finds what it has stored', async () => {
-  const { folder, file, plants } = await opened();
-  await plants.add(plant(1n));
-  await expect(openEmbedded(folder)).rejects.toThrow('in use by another process');
-  await file.close();
-  expect(await plantsInFile(await openEmbedded(folder))).toEqual([plant(1n)]);
-});
-
 test.each<[string, (folder: string) => Promise<unknown>, RegExp]>([
   [
     'no database',

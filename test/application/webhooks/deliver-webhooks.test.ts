@@ -2,15 +2,7 @@ import { setImmediate as nextIteration } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
 import type { Position } from '../../../src/application/ports.ts';
 import { type Delivery, deliverToEndpoint } from '../../../src/application/webhooks/deliver-to-endpoint.ts';
-import { deliverWebhooks } from '../../../src/application/webhooks/deliver-webhooks.ts';
-import type {
-  Entry,
-  FailedAttempt,
-  Failure,
-  Lease,
-  LeaseOutcome,
-  Message,
-} from '../../../src/application/webhooks/ports.ts';
+import type { Entry, FailedAttempt, Failure, Lease, Message } from '../../../src/application/webhooks/ports.ts';
 
 /* What one endpoint gets, and when it is tried again. Several instances, leases, kills and clocks: test/simulation. */
 
@@ -143,40 +135,3 @@ test('at its end it keeps what was acknowledged, and counts no failure', async (
   });
   expect([positions, attempts]).toEqual([[at(3)], []]);
 });
-
-test('sends what is written after the store was set back, and nothing to an endpoint whose row is gone', async () => {
-  const feed = entries(150);
-  const { delivery, end, seen } = setUp(feed, async () => undefined);
-  const missing = new Set<string>();
-  let take: LeaseOutcome = lease();
-  const delivering = deliverWebhooks({
-    ...delivery,
-    feed: { ...delivery.feed, awaitEntries: (_after, signal) => delay(signal) },
-    observer: { ...delivery.observer, missing: (endpoint) => void missing.add(endpoint) },
-    positions: {
-      ...delivery.positions,
-      async take() {
-        const outcomes = new Map<string, LeaseOutcome>([
-          ['endpoint', take],
-          ['another', 'missing'],
-        ]);
-        take = 'renewed';
-        return outcomes;
-      },
-    },
-    sleep: async () => nextIteration(),
-  })(end.signal);
-  while (seen.sent.length < 150) await nextIteration();
-  feed.splice(100, 50, entry(101, 'after it'));
-  take = lease({ holder: '2', position: at(100) });
-  while (seen.sent.length < 151) await nextIteration();
-  end.abort();
-  await delivering;
-  expect(seen.sent.at(-1)).toBe('after it');
-  expect(missing).toEqual(new Set(['another']));
-});
-
-/** Waits for the signal. */
-function delay(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
-}

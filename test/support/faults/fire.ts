@@ -6,7 +6,7 @@ import { eventually } from '../eventually.ts';
 /* Much at once, at random, until enough has happened. */
 
 /** Done again and again until the round is over. */
-export type Activity = (isOver: () => boolean) => Promise<unknown>;
+export type Activity = () => Promise<unknown>;
 
 export const pick = <T>(all: readonly T[]) => all[randomInt(all.length)] as T;
 export const chance = (percent: number) => randomInt(100) < percent;
@@ -46,7 +46,7 @@ export async function fire<Count extends Record<string, number>>(
     isEnough() && Object.entries(enough).every(([name, more]) => (count[name] ?? 0) >= (before[name] ?? 0) + more);
   let isOver = false;
   const repeat = async (activity: Activity) => {
-    while (!isOver) await activity(() => isOver);
+    while (!isOver) await activity();
   };
   const all = Promise.all(activities.map(repeat));
   // Reported below.

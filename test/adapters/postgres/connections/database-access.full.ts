@@ -111,12 +111,6 @@ describe('the role of the service', () => {
       await expect(execute(urlOf('plants_service'), statement)).rejects.toMatchObject({ code: '42501' });
     }
   });
-
-  test('has the deadlines that it needs behind PgBouncer', async () => {
-    for (const [name, value] of Object.entries({ statement_timeout: '1s', lock_timeout: '500ms' })) {
-      expect(await execute(urlOf('plants_service'), `SHOW ${name}`)).toEqual([{ [name]: value }]);
-    }
-  });
 });
 
 describe('TLS to Postgres', () => {
