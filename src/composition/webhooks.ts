@@ -2,7 +2,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { prometheusMetrics } from '../adapters/prometheus/metrics.ts';
 import { MISSING_ROW } from '../adapters/sql/endpoints-problem.ts';
-import { WAVE } from '../application/webhooks/deliver-to-endpoint.ts';
 import { deliverWebhooks } from '../application/webhooks/deliver-webhooks.ts';
 import type { DeliveryObserver } from '../application/webhooks/ports.ts';
 import type { Config } from '../config/config.ts';
@@ -39,11 +38,12 @@ export async function startWebhooks(
   // Imported only where it is needed: it loads an HTTP client.
   const { webhookSender } = await import('../adapters/webhooks/webhook-sender.ts');
   const userAgent = `plant-store/${ownVersion()}`;
-  const { send, close } = webhookSender(endpoints, { connections: WAVE, userAgent, proxy });
+  const { send, atOnce, close } = webhookSender(endpoints, { userAgent, proxy });
   const deliver = deliverWebhooks({
     feed: store,
     positions: store.positions,
     send,
+    atOnce,
     observer: observerOf(log, counters),
     now: () => performance.now(),
     sleep: (milliseconds, signal) => delay(milliseconds, undefined, { signal }).catch(() => {}),

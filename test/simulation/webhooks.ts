@@ -109,6 +109,7 @@ export function webhookReceivers(run: Run, table: Table, database: MemoryDatabas
         feed,
         positions: watched(positions, process),
         send: sender(process, end.signal),
+        atOnce: () => 32,
         observer: {
           delivered() {},
           failed: (endpoint, { reason, failures }) =>

@@ -1,10 +1,8 @@
 import Router from '@koa/router';
 import Koa from 'koa';
 import type { Logger } from 'pino';
-import type { TokenVerifier } from '../../application/permissions.ts';
 import type { UseCases } from '../../application/use-cases.ts';
 import { PlantStoreError } from '../../domain/errors.ts';
-import { MAX_PLANT_BYTES } from '../../wire/schemas.ts';
 import { changeOperations } from './contract/change-operations.ts';
 import { importOperation } from './contract/import/import-operation.ts';
 import { listOperation } from './contract/list-operation.ts';
@@ -15,25 +13,15 @@ import { plantOperations } from './contract/plant-operations.ts';
 import { JSON_TYPE } from './contract/responses.ts';
 import { docsRoutes } from './docs/docs-page.ts';
 import { plantsPageRoutes } from './plants-page.ts';
-import { admission } from './request/admission.ts';
-import { bodyReader } from './request/body.ts';
+import { type AdmissionOptions, admission } from './request/admission.ts';
 import { cors } from './request/cors.ts';
 import { everyRequest, logUncaught, refuseUnknown } from './request/every-request.ts';
 import type { RequestObserver } from './request/log-line.ts';
-import { operationHandler } from './request/operation-handler.ts';
+import { operationHandler, type Surroundings } from './request/operation-handler.ts';
 import type { RequestState } from './request/state.ts';
 
-interface ApiOptions {
+interface ApiOptions extends AdmissionOptions, Pick<Surroundings, 'verifyToken' | 'bodyLimit'> {
   readonly cases: UseCases;
-  readonly verifyToken: TokenVerifier;
-  /** Bytes of a list. */
-  readonly bodyLimit: number;
-  /** The limits of reads, and the same for writes. */
-  readonly limits: { readonly maxRequests: number; readonly maxRequestBytes: number };
-  /** Lists that are streamed at once. */
-  readonly maxStreams: number;
-  /** Requests for changes at once, including those that wait for a change. */
-  readonly maxFollowers: number;
   /** The public address; a function, since the port may not be known before the server listens. */
   readonly baseUrl: () => string;
   /** Origins whose pages may use the API from a browser; without any, there is no CORS middleware. */
@@ -48,9 +36,8 @@ interface ApiOptions {
 
 /** The public API: every operation behind bearer authentication, the OpenAPI document and the pages for people. */
 export function api(options: ApiOptions) {
-  const { cases, verifyToken, bodyLimit, limits, maxStreams, maxFollowers } = options;
-  const { baseUrl, corsOrigins = [], isReady, pages, log, observer } = options;
-  const admitted = admission(limits, maxStreams, maxFollowers);
+  const { cases, verifyToken, bodyLimit, baseUrl, corsOrigins = [], isReady, pages, log, observer } = options;
+  const admitted = admission(options);
   const { search } = admitted;
   const operations = [
     listOperation(cases, search),
@@ -60,8 +47,7 @@ export function api(options: ApiOptions) {
     importOperation(cases),
     ...changeOperations(cases),
   ];
-  const bodyReaders = { plant: bodyReader(MAX_PLANT_BYTES), list: bodyReader(bodyLimit) };
-  const surroundings = { operations, verifyToken, limits: admitted, bodyReaders };
+  const surroundings = { operations, verifyToken, limits: admitted, bodyLimit };
   const router = new Router<RequestState>({ sensitive: true, strict: true });
   for (const operation of operations) {
     const method = operation.method.toLowerCase() as Lowercase<Operation['method']>;

@@ -14,8 +14,6 @@ export interface WebhookEndpoint {
 }
 
 interface SenderOptions {
-  /** Connections to each endpoint. */
-  readonly connections: number;
   /** Firewalls refuse requests that name no software. */
   readonly userAgent: string;
   /** Through which https:// URLs are requested. */
@@ -23,6 +21,12 @@ interface SenderOptions {
   /** Milliseconds that a request may take, from the connection to the headers of the response. */
   readonly timeout?: number;
 }
+
+/** Connections to each endpoint. */
+const MAX_CONNECTIONS = 32;
+
+/** To a receiver that closes each after its response: the least queue of connections that is common, as Python's. */
+const FEW_CONNECTIONS = 5;
 
 /** Bytes of a response's body, and milliseconds after its headers, that are read, to use its connection again. */
 const DUMP = { limit: 64 * 1024, time: 1_000 };
@@ -34,28 +38,36 @@ const MAX_HEADERS = 16 * 1024;
  * Sends messages signed as the Standard Webhooks specification says (version 1, symmetric). Any status 2xx acknowledges
  * one, and redirects are not followed. Endpoints share no connection, so that a slow one delays no other.
  *
- * @returns `send`, and `close`, which breaks off every request
+ * @returns `send`; `atOnce`, how many requests an endpoint takes at the same time, which depends on whether it kept the
+ * connections of the last ones; and `close`, which breaks off every request
  */
 export function webhookSender(
   endpoints: readonly WebhookEndpoint[],
-  { connections, userAgent, proxy = {}, timeout = 15_000 }: SenderOptions,
+  { userAgent, proxy = {}, timeout = 15_000 }: SenderOptions,
 ) {
-  const targetOf = ({ name, url, secrets }: WebhookEndpoint) => {
+  const named = ({ name, url, secrets }: WebhookEndpoint) => {
     const { origin, pathname, search } = new URL(url);
     const keys = secrets.map((secret) => Buffer.from(secret.replace(/^whsec_/, ''), 'base64'));
-    const dispatcher = dispatcherTo(connections, timeout, proxy);
-    return [name, { dispatcher, origin, path: pathname + search, secrets: keys }] as const;
+    /** In the last wave. */
+    const recent = { requests: 0, connections: 0 };
+    const dispatcher = dispatcherTo(timeout, proxy, () => recent.connections++);
+    return [name, { dispatcher, origin, path: pathname + search, secrets: keys, recent }] as const;
   };
-  const targets = new Map(endpoints.map(targetOf));
+  const targets = new Map(endpoints.map(named));
 
-  const send: Send = async (endpoint, message) => {
+  const targetOf = (endpoint: string) => {
     const target = targets.get(endpoint);
     if (target === undefined) throw new TypeError(`${endpoint} is not configured`);
+    return target;
+  };
+
+  const send: Send = async (endpoint, message) => {
+    const { dispatcher, origin, path, secrets, recent } = targetOf(endpoint);
+    recent.requests++;
     const overdue = new AbortController();
     const abort = () => overdue.abort(new Error(`no response within ${timeout / 1_000} s`));
     let timer = setTimeout(abort, timeout);
     try {
-      const { dispatcher, origin, path, secrets } = target;
       const body = plantJson(message.plant);
       const headers = { 'user-agent': userAgent, ...signedHeaders(message, body, secrets) };
       const { signal } = overdue;
@@ -72,17 +84,24 @@ export function webhookSender(
     }
   };
 
+  const atOnce = (endpoint: string) => {
+    const { recent } = targetOf(endpoint);
+    const keepsThem = recent.connections < recent.requests;
+    Object.assign(recent, { requests: 0, connections: 0 });
+    return keepsThem ? MAX_CONNECTIONS : FEW_CONNECTIONS;
+  };
+
   const close = async () => {
     await Promise.all([...targets.values()].map(({ dispatcher }) => dispatcher.destroy()));
   };
-  return { send, close };
+  return { send, atOnce, close };
 }
 
 /** What connects to one endpoint. A proxy is asked for a tunnel, so it never sees more than the host and the port. */
 function dispatcherTo(
-  connections: number,
   timeout: number,
   { httpsProxy = '', noProxy = '' }: SenderOptions['proxy'] & object,
+  onConnection: () => void,
 ) {
   // HTTP/2 would share one connection, whose limits the receiver sets.
   const tls = { timeout, allowH2: false };
@@ -93,7 +112,8 @@ function dispatcherTo(
     proxyTls: tls,
     factory(origin, options) {
       const { connect } = options as { readonly connect: buildConnector.connector };
-      return new Pool(origin, { connections, maxHeaderSize: MAX_HEADERS, connect: boundedConnector(connect) });
+      const pool = { connections: MAX_CONNECTIONS, maxHeaderSize: MAX_HEADERS, connect: boundedConnector(connect) };
+      return new Pool(origin, pool).on('connect', onConnection);
     },
     // Otherwise a proxy that does not respond would hold connections for minutes.
     clientFactory: (proxy, options) => new Pool(proxy, { ...options, headersTimeout: timeout }),

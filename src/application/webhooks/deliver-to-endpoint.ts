@@ -15,6 +15,8 @@ export interface Delivery {
   readonly feed: ReadEntries;
   readonly positions: Pick<KeepPositions, 'advance' | 'fail' | 'release'>;
   readonly send: Send;
+  /** How many requests to an endpoint may begin at the same time now. Asked before each wave of them. */
+  readonly atOnce: (endpoint: string) => number;
   readonly observer: DeliveryObserver;
   /** Milliseconds of a monotonic clock. */
   readonly now: () => number;
@@ -41,7 +43,7 @@ type DeliverToEndpoint = (
 const RENEWAL_CHECK = 500;
 
 export function deliverToEndpoint(delivery: Delivery): DeliverToEndpoint {
-  const { feed, positions, send, observer, sleep, random } = delivery;
+  const { feed, positions, send, atOnce, observer, sleep, random } = delivery;
 
   return async (lease, mayBegin, signal, onAdvance) => {
     try {
@@ -66,7 +68,8 @@ export function deliverToEndpoint(delivery: Delivery): DeliverToEndpoint {
       await feed.awaitEntries(lease.position, signal);
       return lease;
     }
-    const page = await sendPage(entries, (entry) => send(endpoint, { epoch, ...entry }), mayBegin);
+    const sendEntry = (entry: Omit<Message, 'epoch'>) => send(endpoint, { epoch, ...entry });
+    const page = await sendPage(entries, sendEntry, () => atOnce(endpoint), mayBegin);
     if (page.sent > 0) observer.delivered(endpoint, page.sent);
     const last = entries[page.acknowledged - 1];
     const advanced = last === undefined ? lease : { ...lease, position: last, failures: 0, failingFor: 0 };
@@ -80,9 +83,6 @@ export function deliverToEndpoint(delivery: Delivery): DeliverToEndpoint {
     return undefined;
   }
 }
-
-/** Requests to an endpoint at the same time. */
-export const WAVE = 32;
 
 /** What has become of a page. */
 interface PageOutcome {
@@ -103,11 +103,13 @@ interface PageOutcome {
 async function sendPage(
   entries: readonly Entry[],
   send: (entry: Omit<Message, 'epoch'>) => Promise<Failure | undefined>,
+  atOnce: () => number,
   mayBegin: () => boolean,
 ): Promise<PageOutcome> {
   let sent = 0;
-  for (let start = 0; start < entries.length; start += WAVE) {
-    const wave = entries.slice(start, start + WAVE);
+  for (let start = 0, end = 0; start < entries.length; start = end) {
+    end = start + atOnce();
+    const wave = entries.slice(start, end);
     const plants = wave.filter(({ stored }) => stored !== 'deleted').length;
     if (plants > 0 && !mayBegin()) return { acknowledged: start, sent, failure: undefined };
     const failures = await Promise.all(

@@ -37,15 +37,14 @@ async function tcpReceiver(handle: (socket: Socket) => void): Promise<string> {
   return `http://127.0.0.1:${await listening(server)}`;
 }
 
-function sender(url: string, { connections = 4, secrets = [secret('a')], timeout = LONG, proxy = {} } = {}) {
-  const { send, close } = webhookSender([{ name: 'endpoint', url, secrets }], {
-    connections,
+function sender(url: string, { secrets = [secret('a')], timeout = LONG, proxy = {} } = {}) {
+  const { send, atOnce, close } = webhookSender([{ name: 'endpoint', url, secrets }], {
     timeout,
     proxy,
     userAgent: 'plants/1',
   });
   atEnd(close);
-  return { send: (one = message) => send('endpoint', one), close };
+  return { send: (one = message) => send('endpoint', one), atOnce: () => atOnce('endpoint'), close };
 }
 
 describe('a message', () => {
@@ -98,12 +97,31 @@ test('uses connections again, and as many as it may at once', async () => {
       response.end('thank you');
     }, 20);
   });
-  const { send } = sender(url, { connections: 4, timeout: 60_000 });
-  const outcomes = await Promise.all(Array.from({ length: 40 }, () => send()));
+  const { send } = sender(url);
+  const outcomes = await Promise.all(Array.from({ length: 100 }, () => send()));
   expect(new Set(outcomes)).toEqual(new Set([undefined]));
-  expect(most).toBe(4);
-  expect(ports.size).toBe(4);
+  expect(most).toBe(32);
+  expect(ports.size).toBe(32);
 });
+
+test.each([
+  [true, 32],
+  [false, 5],
+])(
+  'at first a few messages are sent at once, and then, if their connections are kept (%s), %i',
+  async (isKept, most) => {
+    const url = await receiver((_request, response) =>
+      response.setHeader('Connection', isKept ? 'keep-alive' : 'close').end(),
+    );
+    const { send, atOnce } = sender(url);
+    const waves = [atOnce()];
+    for (let n = 0; n < 4; n++) {
+      await Promise.all(Array.from({ length: 5 }, () => send()));
+      waves.push(atOnce());
+    }
+    expect([waves[0], waves.at(-1)]).toEqual([5, most]);
+  },
+);
 
 test('an endpoint that does not respond delays no other one of its host', async () => {
   const hanging: string[] = [];
@@ -113,11 +131,11 @@ test('an endpoint that does not respond delays no other one of its host', async 
   });
   const secrets = [secret('a')];
   const endpoints = ['/hangs', '/responds'].map((name) => ({ name, url: `${url}${name}`, secrets }));
-  const { send, close } = webhookSender(endpoints, { connections: 4, timeout: 60_000, userAgent: 'plants/1' });
+  const { send, close } = webhookSender(endpoints, { timeout: 60_000, userAgent: 'plants/1' });
   atEnd(close);
-  for (let n = 0; n < 8; n++) void send('/hangs', message);
+  for (let n = 0; n < 40; n++) void send('/hangs', message);
   for (let n = 0; n < 20; n++) expect(await send('/responds', message)).toBeUndefined();
-  expect(hanging).toHaveLength(4);
+  expect(hanging).toHaveLength(32);
 });
 
 /** As a date, which is one only once the response is sent. */

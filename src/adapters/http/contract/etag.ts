@@ -16,23 +16,21 @@ export function etagOf(plant: NewPlant): string {
  */
 export function preconditionOf(match: string | undefined, noneMatch: string | undefined): Precondition | undefined {
   if (match === undefined && noneMatch === undefined) return undefined;
-  for (const [name, header] of Object.entries({ 'If-Match': match, 'If-None-Match': noneMatch })) {
-    if (header === undefined || isAnyOrTags(header)) continue;
-    throw new PlantStoreError('invalid_plant', `${name} must be ETags with their double quotes, such as "abc", or *`);
-  }
   // The strong comparison of RFC 9110 section 13.1.1, which a weak tag never meets, and the weak one of section 13.1.2.
-  const isStrong = (tag: string) => tag.startsWith('"');
   return {
-    ...(match !== undefined && { matches: fingerprintsIn(match, isStrong) }),
-    ...(noneMatch !== undefined && { excludes: fingerprintsIn(noneMatch, () => true) }),
+    ...(match !== undefined && { matches: fingerprintsIn('If-Match', match, (tag) => tag.startsWith('"')) }),
+    ...(noneMatch !== undefined && { excludes: fingerprintsIn('If-None-Match', noneMatch, () => true) }),
   };
 }
 
-function fingerprintsIn(header: string, isCompared: (tag: string) => boolean): 'any' | readonly string[] {
+function fingerprintsIn(name: string, header: string, isCompared: (tag: string) => boolean): 'any' | readonly string[] {
   if (header.trim() === '*') return 'any';
-  return listed(header)
-    .filter(isCompared)
-    .map((tag) => opaqueTag(tag).slice(1, -1));
+  const tags = listed(header);
+  // Section 5.6.1.2 permits empty elements in a list.
+  if (tags.length === 0 || !/^[\s,]*$/.test(header.replace(TAGS, ''))) {
+    throw new PlantStoreError('invalid_plant', `${name} must be ETags with their double quotes, such as "abc", or *`);
+  }
+  return tags.filter(isCompared).map((tag) => opaqueTag(tag).slice(1, -1));
 }
 
 /**
@@ -53,9 +51,4 @@ const TAGS = /(?:W\/)?"[!#-~\x80-\xff]*"/g;
 
 function listed(header: string): readonly string[] {
   return header.match(TAGS) ?? [];
-}
-
-/** Whether a header is valid: section 5.6.1.2 permits empty elements in a list. */
-function isAnyOrTags(header: string): boolean {
-  return header.trim() === '*' || (listed(header).length > 0 && /^[\s,]*$/.test(header.replace(TAGS, '')));
 }

@@ -42,23 +42,25 @@ export async function during<T>(limit: Limit, work: () => Promise<T>): Promise<T
   }
 }
 
-interface Limits {
-  /** Requests in flight at once, from when their body has come: reads, and writes. */
-  readonly maxRequests: number;
-  /** Total bytes of their bodies, also of those that are still arriving, and of responses that clients have not read. */
-  readonly maxRequestBytes: number;
+export interface AdmissionOptions {
+  /** Of reads, and the same of writes. */
+  readonly limits: {
+    /** In flight at once, from when their body has come. */
+    readonly maxRequests: number;
+    /** Total bytes of their bodies, also of those that are still arriving, and of responses that clients have not read. */
+    readonly maxRequestBytes: number;
+  };
+  /** Lists that are streamed at once. */
+  readonly maxStreams: number;
+  /** Requests for changes at once, including those that wait for a change. */
+  readonly maxFollowers: number;
 }
 
 /** Bytes of memory for each byte of a list: its records, and a message for each that is refused, twice. */
 const LIST_WEIGHT = 16;
 
-/**
- * All limits of what the service does at once, so that no kind keeps another out.
- *
- * @param maxStreams lists that are streamed
- * @param maxFollowers requests for changes, also those that wait for one
- */
-export function admission({ maxRequests, maxRequestBytes }: Limits, maxStreams: number, maxFollowers: number) {
+/** All limits of what the service does at once, so that no kind keeps another out. */
+export function admission({ limits: { maxRequests, maxRequestBytes }, maxStreams, maxFollowers }: AdmissionOptions) {
   return {
     read: limit('overloaded', maxRequests, maxRequestBytes),
     write: limit('overloaded', maxRequests, maxRequestBytes),

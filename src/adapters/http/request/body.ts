@@ -5,7 +5,7 @@ import { HttpError } from '../http-errors.ts';
 import type { RequestContext } from './state.ts';
 
 /** How the body of an operation is read. */
-export interface BodyReader {
+interface BodyReader {
   /** In bytes, the limit if it is not declared. @throws HttpError `body_too_large`, PlantStoreError `malformed_json` */
   readonly sizeOf: (request: IncomingMessage) => number;
   /** A promise only if the body has yet to come. @throws HttpError, or PlantStoreError `malformed_json` */

@@ -86,17 +86,13 @@ function refuseMalformed(ctx: RequestContext): void {
     const rule = 'Transfer-Encoding may only be chunked, and not over HTTP/1.0';
     throw new HttpError('malformed_request', rule, { Connection: 'close' });
   }
-  if (!hasPath(ctx)) throw new HttpError('malformed_request', 'the request target must be a path or a URL');
-  if (expect !== undefined && expect.toLowerCase() !== '100-continue') throw new HttpError('expectation_failed');
-}
-
-/** Koa reads the target by url.parse, which throws at some URLs, such as `http://[/plants`. */
-function hasPath(ctx: RequestContext): boolean {
   try {
-    return ctx.path !== undefined;
+    // Koa reads the target by url.parse, which throws at some URLs, such as `http://[/plants`.
+    void ctx.path;
   } catch {
-    return false;
+    throw new HttpError('malformed_request', 'the request target must be a path or a URL');
   }
+  if (expect !== undefined && expect.toLowerCase() !== '100-continue') throw new HttpError('expectation_failed');
 }
 
 /**

@@ -2,30 +2,32 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import type { RouterContext } from '@koa/router';
 import type { Permissions, TokenVerifier } from '../../../application/permissions.ts';
+import { MAX_PLANT_BYTES } from '../../../wire/schemas.ts';
 import type { Operation } from '../contract/operation.ts';
 import { isWhole, type Reply } from '../contract/responses.ts';
 import { errorResponse, HttpError } from '../http-errors.ts';
 import type { Admission } from './admission.ts';
-import { type BodyReader, noBodyReader } from './body.ts';
+import { bodyReader, noBodyReader } from './body.ts';
 import { setHeaders } from './every-request.ts';
 import type { RequestState } from './state.ts';
 
-interface Surroundings {
+export interface Surroundings {
   /** All that there are. */
   readonly operations: readonly Operation[];
   readonly verifyToken: TokenVerifier;
   readonly limits: Admission;
-  readonly bodyReaders: Readonly<Record<'plant' | 'list', BodyReader>>;
+  /** Bytes of a list. */
+  readonly bodyLimit: number;
 }
 
 /** Handles the requests for an operation. The order of the checks is documented. */
-export function operationHandler(operation: Operation, { operations, verifyToken, limits, bodyReaders }: Surroundings) {
+export function operationHandler(operation: Operation, { operations, verifyToken, limits, bodyLimit }: Surroundings) {
   const { operationId, method, permission, path, requestContent } = operation;
   const onPath = operations.filter((other) => other.path === path);
   const kind = operation.limits ?? (permission === 'read' ? 'read' : 'write');
   const limit = limits[kind];
-  const reader = bodyReaders[kind === 'list' ? 'list' : 'plant'];
-  const body = Object.keys(requestContent).length > 0 ? reader : noBodyReader;
+  const hasBody = Object.keys(requestContent).length > 0;
+  const body = hasBody ? bodyReader(kind === 'list' ? bodyLimit : MAX_PLANT_BYTES) : noBodyReader;
 
   return async (ctx: RouterContext<RequestState>): Promise<void> => {
     const { req: request, res: response, state, params, querystring: query } = ctx;
