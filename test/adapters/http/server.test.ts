@@ -46,7 +46,7 @@ test('at :: takes connections of IPv4 and of IPv6', async () => {
   );
   atEnd(() => close(0));
   for (const host of ['127.0.0.1', '[::1]']) {
-    expect((await fetch(url.replace('localhost', host) + '/live', { headers: CLOSE })).status).toBe(200);
+    expect((await fetch(`${url.replace('localhost', host)}/live`, { headers: CLOSE })).status).toBe(200);
   }
 });
 
