@@ -2,7 +2,7 @@
 if (Number(process.versions.node.split('.')[0]) < 24) {
   console.error(
     `Plant Store needs Node.js 24 or newer; this is ${process.version}. ` +
-      'Run npm ci without --omit=optional (it brings Node.js 24 on Linux with glibc), or install it from https://nodejs.org.',
+      'Run npm ci without --omit=optional (it brings Node.js 24 on x64 Linux with glibc), or install it from https://nodejs.org.',
   );
   process.exit(1);
 }

@@ -4,12 +4,12 @@ import { projectFile } from '../support/service-process.ts';
 
 /** A link is to a package of this project. */
 type Locked = Partial<
-  Record<'link' | 'hasInstallScript' | 'dev', boolean> & Record<'os' | 'cpu' | 'libc', string[]> & { integrity: string }
->;
+  Record<'link' | 'hasInstallScript' | 'dev' | 'optional', boolean> & Record<'os' | 'cpu' | 'libc', string[]>
+> & { readonly integrity?: string; readonly bin?: Readonly<Record<string, string>> };
 
 const text = (path: string) => readFile(projectFile(path), 'utf8');
 
-/** Whether npm installs it on the platforms that need nothing but npm: Linux with glibc on x64 and arm64. */
+/** Whether npm installs it on Linux with glibc, on x64 or arm64. */
 function isForLinux({ os = ['linux'], cpu = ['x64'], libc = ['glibc'] }: Locked): boolean {
   return os.includes('linux') && (cpu.includes('x64') || cpu.includes('arm64')) && libc.includes('glibc');
 }
@@ -32,6 +32,9 @@ test.each([
   const hasHash = ({ integrity = '' }: Locked) => /^sha512-[\w+/]{86}==$/.test(integrity);
   expect(namesOf((locked) => (!locked.dev || isForLinux(locked)) && !hasHash(locked))).toEqual([]);
   expect(namesOf(({ dev, hasInstallScript }) => !dev && hasInstallScript === true)).toEqual(scripts);
+  // npm 10 removes the link to a program that a package of another platform has, too, as for Node.js 20 and 22.
+  const programs = others.flatMap(([, { optional, bin }]) => (optional ? Object.keys(bin ?? {}) : []));
+  expect(programs).toEqual([...new Set(programs)]);
 });
 
 test('no source is a symbolic link, since Git does not make them everywhere', async () => {

@@ -15,7 +15,8 @@ export async function startForwardProxy() {
   server.on('connect', ({ url, headers }, client) => {
     asked.push(url);
     credentials.add(headers['proxy-authorization']);
-    client.on('error', () => target.destroy());
+    client.on('error', () => {});
+    client.on('close', () => target.destroy());
     const { hostname, port } = new URL(`http://${url}`);
     const target = connect(Number(port), hostname, () => {
       if (!opens) return;

@@ -125,7 +125,8 @@ test('leaves out the start-up parameters that RDS Proxy refuses, and says what i
         return;
       }
       const forwarded = connectTo(Number(server.port), server.hostname);
-      for (const socket of [client, forwarded]) socket.on('error', () => forwarded.destroy());
+      for (const socket of [client, forwarded]) socket.on('error', () => {});
+      client.on('close', () => forwarded.destroy());
       forwarded.write(startup);
       client.pipe(forwarded).pipe(client);
     });
