@@ -107,7 +107,8 @@ function serviceAddress(): { readonly url: string; readonly token: string } {
   const advice = 'set PLANT_STORE_URL and PLANT_STORE_TOKEN';
   if (url || token) throw new Error(`${advice}, or neither of them`);
   const { api, tokens, ownTokenFolder } = readConfig();
-  const host = { '0.0.0.0': '127.0.0.1', '::': '::1' }[api.host] ?? api.host;
+  // A container that listens at :: often has no ::1.
+  const host = ['0.0.0.0', '::'].includes(api.host) ? '127.0.0.1' : api.host;
   const file = ownTokenFolder === undefined ? '' : join(ownTokenFolder, 'access-token');
   const [configured] = tokens.full.map(namedToken);
   const own = configured?.token ?? (existsSync(file) ? readFileSync(file, 'utf8').trim() : undefined);

@@ -113,7 +113,7 @@ function dispatcherTo(
     factory(origin, options) {
       const { connect } = options as { readonly connect: buildConnector.connector };
       const pool = { connections: MAX_CONNECTIONS, maxHeaderSize: MAX_HEADERS, connect: boundedConnector(connect) };
-      return new Pool(origin, pool).on('connect', onConnection);
+      return new Pool(origin, pool).on('connect', onConnection).on('connectionError', onConnection);
     },
     // Otherwise a proxy that does not respond would hold connections for minutes.
     clientFactory: (proxy, options) => new Pool(proxy, { ...options, headersTimeout: timeout }),
