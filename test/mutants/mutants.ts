@@ -5,45 +5,24 @@ type Mutant = readonly [breaks: string, from: string, to: string, mayLive?: stri
 
 /** By their files in src. */
 export const MUTANTS: Readonly<Record<string, readonly Mutant[]>> = {
-  'adapters/sqlite/file/groups.ts': [
-    [
-      'A write is acknowledged once it is committed.',
-      '      commit();\n      for (const settle of group.values()) settle();',
-      '      for (const settle of group.values()) settle();\n      commit();',
-    ],
+  'adapters/sqlite/file/driver.ts': [
     [
       'After a sync that has failed, nothing is written until the next start.',
-      'if (isLostSync || (isCommitting && !isNotCommitted)) onLostSync(error);',
-      '',
+      '(error) => !failureOf(error).isNotCommitted',
+      '() => false',
     ],
     [
-      'A write of a group that is not committed is refused.',
-      'for (const { reject } of group.keys()) reject(toPortError(error, failureOf(error)));',
-      'for (const settle of group.values()) settle();',
-    ],
-    [
-      'A row that fails takes nothing from the other writes of its group.',
-      'isDone = [...group.keys()].every((one) => runJob(one, group))',
-      'isDone = true',
-      'a disk is rarely full at the second of two clients',
+      'A write of a transaction that is not committed is refused.',
+      '      throw error;\n    }\n  }\n\n  const connection',
+      '      return [];\n    }\n  }\n\n  const connection',
     ],
   ],
   'adapters/sqlite/file/database.ts': [
     ['What may be lost is written again before anything else.', 'if (lost !== undefined) throw lost;', ''],
   ],
-  'adapters/sqlite/plants/write.ts': [
-    ['An import replaces plants only if it is to.', 'replaces ? {} : undefined', '{}'],
+  'adapters/sqlite/dialect.ts': [
     ['A purge frees no number of a change.', '1 + max(purged_changed, coalesce(', '1 + max(0, coalesce('],
-    ['A change gets a number.', 'deleted = ?, changed = ?', 'deleted = ?, changed = min(changed, ?)'],
-    ['Each transaction has a number of its own.', 'queueMicrotask(() => (number = undefined));', ''],
-    [
-      'The id of a deleted plant stays taken.',
-      'on conflict (id) do nothing',
-      'on conflict (id) do update set name = excluded.name, deleted = null where deleted is not null',
-    ],
-  ],
-  'adapters/sql/plant-rows.ts': [
-    ['A deleted plant is not read.', "row.deleted === null ? plantIn(row) : 'deleted'", 'plantIn(row)'],
+    ['Each change of a plant has a number of its own.', 'ofUpdate: NEXT', 'ofUpdate: sql`plants.changed`'],
   ],
   'adapters/sqlite/changes/purge.ts': [
     ['Followers that may miss a deletion start again.', 'note.run(newest.changed, newest.id);', ''],
@@ -103,27 +82,29 @@ export const MUTANTS: Readonly<Record<string, readonly Mutant[]>> = {
   'adapters/sql/reads-in-parts.ts': [
     ['A list goes on where it ends.', 'next: found[wanted - 1]?.id', 'next: found[wanted]?.id'],
   ],
-  'adapters/postgres/plants/add-all.ts': [
+  'adapters/sql/writes/add-all.ts': [
     ['An import replaces plants only if it is to.', 'replaces ? {} : undefined', '{}'],
   ],
   'adapters/sql/in-parts.ts': [
     ['Each gets its own outcome.', 'done.result[index] as', 'done.result[list.length - 1 - index] as'],
   ],
-  'adapters/postgres/plants/write.ts': [
-    ['An UPDATE of unknown outcome is not repeated.', "!(phase === 'update' && isOutcomeUnknown) && ", ''],
+  'adapters/sql/writes/write.ts': [
+    ['An UPDATE of unknown outcome is not repeated.', "return phase !== 'update';", 'return true;'],
     [
       'A creation whose response was lost is not told that its own plant is another one.',
-      'isLost ||= isOutcomeUnknown;',
+      'list = afterLostInsert(list);',
       '',
     ],
+    ['A part of a list that has failed looks up again.', 'partsOf(beforeParts(here()))', 'partsOf(here())'],
+  ],
+  'adapters/sql/writes/statements.ts': [
     [
-      'A part of a list that has failed looks up again.',
-      'partsOf(beforeParts(sent(here)))',
-      'partsOf(sent(here))',
-      'the model of Postgres refuses no single row',
+      'The id of a deleted plant stays taken.',
+      'on conflict (id) do nothing',
+      'on conflict (id) do update set name = excluded.name, deleted = null where plants.deleted is not null',
     ],
   ],
-  'adapters/postgres/plants/write-phases.ts': [
+  'adapters/sql/writes/phases.ts': [
     ['Of several creations in a list one creates the plant.', 'left.delete(id)', 'left.has(id)'],
     ['Changes of one plant take effect in their order.', 'contents.get(id) ?? row.stored', 'row.stored'],
     ['A row that has changed meanwhile is read again.', 'missed.has(one.write.id)', 'false'],

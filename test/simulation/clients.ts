@@ -6,6 +6,7 @@ import { fingerprintOf, type Precondition } from '../../src/domain/precondition.
 import { judgeAnswer } from './answers.ts';
 import { type Process, simulation } from './kernel.ts';
 import { IDS, type Operation, type Route } from './plan.ts';
+import { ROW_REFUSED } from './postgres-server.ts';
 import { type Run, stateOf } from './run.ts';
 import type { Services } from './services.ts';
 
@@ -62,7 +63,9 @@ export type Send = ReturnType<typeof network>;
 export function codeOf(reply: Reply<unknown>): string {
   if (typeof reply === 'string') return reply;
   if ('value' in reply) return 'ok';
-  return reply.error instanceof PlantStoreError ? reply.error.code : 'defect';
+  const { error } = reply;
+  if (error instanceof PlantStoreError) return error.code;
+  return Object(error).code === ROW_REFUSED ? 'refused row' : 'defect';
 }
 
 /** @param lateness milliseconds for which a statement may be on its way once its service has given it up */
@@ -87,8 +90,10 @@ export function clientsOf(run: Run, send: Send, lateness: number) {
     note(`${client.name}: ${text} -> ${code}`);
     if (code === 'defect') fail(`${text}: ${(reply as { error: Error }).error.stack}`);
     if (code === 'store_unavailable' && !run.hasFaults) fail(`${text} -> ${code}, though nothing is wrong`);
-    if (code === 'refused') return;
-    const isOpen = code === 'lost' || code === 'store_unavailable';
+    const isChange = sent.op === 'change' || sent.op === 'delete';
+    if (code === 'refused' || (code === 'refused row' && isChange)) return;
+    // Of an INSERT, perhaps only the last attempt was refused.
+    const isOpen = code === 'lost' || code === 'store_unavailable' || code === 'refused row';
     const value = typeof reply === 'object' && 'value' in reply ? reply.value : undefined;
     const to = history.tick();
     const plants = judgeAnswer(sent, { code, value, expected: expected && stateOf(expected), isOpen }, run, {

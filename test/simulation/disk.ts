@@ -95,11 +95,12 @@ export function simulatedDisk(seed: number, { kill, note, fail, onCommit }: Disk
       return Object.assign(sql, {
         prepare(text: string) {
           const statement = prepare(text);
-          const kind = /^(begin immediate|commit|insert into plants|update plants)/.exec(text)?.[1];
+          const kind = /^begin immediate|^commit|insert into plants|update plants/.exec(text)?.[0];
           if (kind === undefined) return statement;
-          const run = statement.run.bind(statement);
+          const [run, all] = [statement.run.bind(statement), statement.all.bind(statement)];
           return Object.assign(statement, {
             run: (...values: Parameters<typeof run>) => disturbed(sql, kind, () => run(...values)),
+            all: (...values: Parameters<typeof all>) => disturbed(sql, kind, () => all(...values)),
           });
         },
         // Of commands.

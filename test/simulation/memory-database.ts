@@ -24,10 +24,11 @@ export function memoryDatabase(disk: ReturnType<typeof simulatedDisk>) {
       address,
       sql,
       rows: sql.prepare('select id, name, tag, deleted, changed from plants'),
-      holder: sql.prepare('select holder from webhooks where endpoint = ?'),
-      epoch: sql.prepare('select store from change_feed'),
+      leases: sql.prepare('select endpoint, holder from webhooks'),
+      epoch: sql.prepare('select store from change_feed').get()?.store,
     };
   }
+  let holders = new Map<unknown, unknown>();
   let main = opened(newAddress());
   return {
     connect: () => connect(),
@@ -36,8 +37,12 @@ export function memoryDatabase(disk: ReturnType<typeof simulatedDisk>) {
         const { id, changed, ...rest } = row as unknown as PlantRow & { readonly changed: bigint };
         return { id, stored: storedIn({ id, ...rest }), changed };
       }),
-    holderOf: (endpoint: string) => main.holder.get(endpoint)?.holder,
-    epoch: () => main.epoch.get()?.store,
+    /** To be called after each commit: nothing can be read while another transaction is open. */
+    noteLeases(): void {
+      holders = new Map(main.leases.all().map(({ endpoint, holder }) => [endpoint, holder]));
+    },
+    holderOf: (endpoint: string) => holders.get(endpoint),
+    epoch: () => main.epoch,
     /** Endpoints that have failed or are parked, so that it takes long until they are tried again. */
     failing: () =>
       main.sql

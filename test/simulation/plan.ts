@@ -40,7 +40,7 @@ export type Fault =
 
 type Event = Request | ({ readonly at: number; readonly service: number } & Fault);
 
-type StatementFault = 'refused' | 'cutBefore' | 'cutAfter' | 'cutDuring' | 'late' | 'timeout';
+type StatementFault = 'refused' | 'cutBefore' | 'cutAfter' | 'cutDuring' | 'late' | 'timeout' | 'refusedRow';
 
 /** How often each happens to a statement, and what is as it is for the whole run. */
 export type PostgresFaults = Readonly<Record<StatementFault | 'latency' | 'connections', number>>;
@@ -116,7 +116,13 @@ export function planOf(seed: number, isOnPostgres: boolean): Plan {
   }
   const rate = () => pick([0, 0, 0.02, 0.1]);
   const rates = { refused: rate(), cutBefore: rate(), cutAfter: rate(), cutDuring: rate(), late: rate() };
-  const postgres = { ...rates, timeout: rate(), latency: pick([1, 5, 30]), connections: pick([1, 4, 10]) };
+  const postgres = {
+    ...rates,
+    timeout: rate(),
+    refusedRow: rate(),
+    latency: pick([1, 5, 30]),
+    connections: pick([1, 4, 10]),
+  };
   return {
     seed,
     postgres: isOnPostgres ? postgres : undefined,

@@ -1,4 +1,11 @@
+import type { SQLInputValue } from 'node:sqlite';
+import { sql } from 'kysely';
 import { ConnectionError, UnknownOutcomeError } from '../../src/adapters/postgres/failures.ts';
+import type { Dialect } from '../../src/adapters/sql/dialect.ts';
+import { type PlantRow, storedIn } from '../../src/adapters/sql/plant-rows.ts';
+import { sqlite } from '../../src/adapters/sqlite/dialect.ts';
+import { openConnection } from '../../src/adapters/sqlite/file/connection.ts';
+import { applySchema } from '../../src/adapters/sqlite/file/schema.ts';
 import { isAfter } from '../../src/application/changes/cursor.ts';
 import { type Process, randomOf, simulation } from './kernel.ts';
 import type { PostgresFaults } from './plan.ts';
@@ -6,17 +13,15 @@ import type { Run } from './run.ts';
 import type { Row } from './table.ts';
 
 /*
- * A model of Postgres, as far as the adapter's way of writing relies on it: each statement is a transaction that begins, waits for
- * locks, and is committed some time later. What is cut, late or refused on the way is decided by a seed.
+ * A model of Postgres: SQLite in memory runs the statements of adapters/sql, each as a transaction that begins, waits for locks,
+ * and is committed some time later, with the number of its begin. What is cut, late or refused on the way is decided by a seed.
  */
 
-interface StoredRow {
-  readonly name: string;
-  readonly tag: string | null;
-  /** When it was deleted, in simulated time. */
-  readonly deleted: number | null;
-  readonly changed: bigint;
-}
+export const model: Dialect = {
+  ...sqlite,
+  change: { column: sql`, changed`, ofInsert: sql`, transaction_id()`, ofUpdate: sql`transaction_id()` },
+  lock: sql`and is_locked(cast(plants.id as text))`,
+};
 
 type Outcome<T> = T | Error;
 type Done<T> = (outcome: Outcome<T>) => void;
@@ -29,82 +34,82 @@ const LATENESS = 3_000;
 /** Milliseconds from which on no statement can still be on its way; purge frees no id before. */
 export const SAFE_AGE = LATENESS + SILENCE + 2_000;
 
+/** What a trigger of an operator raises. */
+export const ROW_REFUSED = 'P0001';
+
 /** As pg reports an error of the server. */
 const sqlError = (code: string) => Object.assign(new Error(code), { severity: 'ERROR', code });
 
 export function postgresServer({ plan, note }: Run, faults: PostgresFaults, onCommit: () => void) {
   const random = randomOf(`postgres ${plan.seed}`);
   const server = simulation.process('postgres');
-  const rows = new Map<bigint, StoredRow>();
+  const database = openConnection(':memory:');
+  applySchema(database, 'the model');
+  const prepared = new Map<string, ReturnType<typeof database.prepare>>();
   const locks = new Set<bigint>();
   /** Transactions that are not committed. */
   const running = new Set<bigint>();
   let next = 1n;
-  let purged = { changed: 0n, id: 0n };
+  /** Of the statement that is committed now: its transaction, and the rows that this has locked. */
+  let committing = { id: 0n, locked: new Set<bigint>() };
   let isCalm = false;
   /** When the last transaction has ended. */
   let lastEnd = 0;
   const latency = () => random.next() * faults.latency;
 
+  database.function('transaction_id', () => committing.id);
+  database.function('is_locked', (id) => (committing.locked.has(BigInt(`${id}`)) ? 1n : 0n));
+
+  function all(text: string, ...values: SQLInputValue[]): Record<string, unknown>[] {
+    const statement = prepared.get(text) ?? database.prepare(text);
+    prepared.set(text, statement);
+    return statement.all(...values);
+  }
+  const isThere = (id: bigint) => all('select 1 from plants where id = ?', id).length > 0;
+
   /** Runs a statement as a transaction, once no other one has locked what it waits for. */
   function transaction(
     ids: readonly bigint[],
     waits: boolean,
-    work: (xid: bigint) => readonly object[],
+    work: () => object[],
     done: Done<Rows>,
-    begun = simulation.now(),
+    begun = 0,
   ): void {
     if (waits && ids.some((id) => locks.has(id))) {
-      if (simulation.now() - begun > LOCK_TIMEOUT) done(sqlError('55P03'));
-      else simulation.later(server, 1, () => transaction(ids, waits, work, done, begun));
+      const since = begun || simulation.now();
+      if (simulation.now() - since > LOCK_TIMEOUT) done(sqlError('55P03'));
+      else simulation.later(server, 1, () => transaction(ids, waits, work, done, since));
       return;
     }
-    const xid = next++;
-    running.add(xid);
-    for (const id of ids) locks.add(id);
+    const id = next++;
+    running.add(id);
+    for (const one of ids) locks.add(one);
     simulation.later(server, latency(), () => {
-      const result = work(xid);
-      for (const id of ids) locks.delete(id);
-      running.delete(xid);
+      committing = { id, locked: new Set(ids) };
+      const rows = work();
+      for (const one of ids) locks.delete(one);
+      running.delete(id);
       lastEnd = simulation.now();
-      if (result.length > 0) onCommit();
-      done({ rows: result });
+      if (rows.length > 0) onCommit();
+      done({ rows });
     });
   }
 
-  function execute(sql: string, parameters: readonly unknown[], done: Done<Rows>): void {
-    const lists = parameters.filter((one) => typeof one === 'string').map(elements);
-    const ids = (lists[0] ?? []).map((id) => BigInt(id ?? 0));
-    if (sql.startsWith('insert into plants')) {
-      const [, names, tags] = lists;
-      const insert = (changed: bigint) =>
-        ids.flatMap((id, n) => {
-          if (rows.has(id)) return [];
-          rows.set(id, { name: names?.[n] ?? '', tag: tags?.[n] ?? null, deleted: null, changed });
-          return [{ id }];
-        });
-      // A row that is there conflicts, whoever changes it.
-      const free = ids.filter((id) => !rows.has(id));
-      transaction(free, true, insert, done);
-    } else if (sql.includes('update plants')) {
-      const [, versions, names, tags, deletions] = lists;
-      const isAsFound = (id: bigint) => `${rows.get(id)?.changed}` === versions?.[ids.indexOf(id)];
-      const unlocked = ids.filter((id) => !locks.has(id) && isAsFound(id) && rows.get(id)?.deleted === null);
-      const update = (changed: bigint) =>
-        unlocked.map((id) => {
-          const n = ids.indexOf(id);
-          const deleted = deletions?.[n] === 'true' ? simulation.now() : null;
-          rows.set(id, { name: names?.[n] ?? '', tag: tags?.[n] ?? null, deleted, changed });
-          return { id };
-        });
-      transaction(unlocked, false, update, done);
-    } else {
-      const found = ids.flatMap((id) => {
-        const row = rows.get(id);
-        return row === undefined ? [] : [{ id, ...row }];
-      });
-      done({ rows: found });
+  function execute(text: string, parameters: readonly SQLInputValue[], done: Done<Rows>): void {
+    const run = () => all(text, ...parameters);
+    const isInsert = text.includes('insert into plants');
+    if (!isInsert && !text.includes('update plants')) {
+      done({ rows: run() });
+      return;
     }
+    if (!isCalm && random.next() < faults.refusedRow) {
+      done(sqlError(ROW_REFUSED));
+      return;
+    }
+    const ids = all('select value ->> 0 as id from json_each(?)', parameters[0] ?? '').map(({ id }) => id as bigint);
+    // A row that is there conflicts, whoever changes it; an UPDATE passes over one that is locked.
+    const wanted = ids.filter((id) => (isInsert ? !isThere(id) : isThere(id) && !locks.has(id)));
+    transaction(wanted, isInsert, run, done);
   }
 
   /** Does something at the server, and brings its result back, over a connection that may be cut. */
@@ -118,7 +123,7 @@ export function postgresServer({ plan, note }: Run, faults: PostgresFaults, onCo
       const arrive = (milliseconds: number, done: Done<T> = () => {}) =>
         void simulation.later(server, milliseconds, () => run(done));
       const lost = () => new UnknownOutcomeError('lost_connection', 'cut');
-      const ways: readonly [keyof PostgresFaults, () => void][] = [
+      const ways: readonly [Exclude<keyof PostgresFaults, 'refusedRow'>, () => void][] = [
         ['refused', () => answer(new ConnectionError(new Error('refused')))],
         ['cutBefore', () => answer(lost())],
         ['cutAfter', () => arrive(latency(), () => answer(lost(), 0))],
@@ -141,48 +146,43 @@ export function postgresServer({ plan, note }: Run, faults: PostgresFaults, onCo
     });
   }
 
-  const entries = (): Row[] => [...rows].map(([id, row]) => ({ id, stored: storedIn(id, row), changed: row.changed }));
+  const entries = (): Row[] =>
+    all('select id, name, tag, deleted, changed from plants').map((row) => {
+      const { changed, ...plant } = row as unknown as PlantRow & { readonly changed: bigint };
+      return { id: plant.id, stored: storedIn(plant), changed };
+    });
+  const settled = () => [...running][0] ?? next;
   return {
-    execute: (process: Process, sql: string, parameters: readonly unknown[]) =>
-      send<Rows>(process, sql.trim().slice(0, 6), (done) => execute(sql, parameters, done)),
+    execute: (process: Process, text: string, parameters: readonly SQLInputValue[]) =>
+      send<Rows>(process, text.trim().slice(0, 6), (done) => execute(text, parameters, done)),
     /** Does something that reads only, in one snapshot. */
     ask: <T>(process: Process, work: () => T) => send<T>(process, 'read', (done) => done(work())),
     rows: entries,
     /** In the order of the log of changes, up to the first transaction that is not committed. */
-    visible(): Row[] {
-      const [settled = next] = running;
-      return entries()
-        .filter(({ changed }) => changed < settled)
-        .sort((a, b) => (isAfter(a, b) ? 1 : -1));
-    },
+    visible: (): Row[] =>
+      entries()
+        .filter(({ changed }) => changed < settled())
+        .sort((a, b) => (isAfter(a, b) ? 1 : -1)),
     state() {
-      const [settled = next] = running;
-      return { epoch: '0'.repeat(32), purged_changed: purged.changed, purged_id: purged.id, next, settled };
+      const [row] = all('select purged_changed, purged_id from change_feed');
+      const { purged_changed, purged_id } = row as Record<'purged_changed' | 'purged_id', bigint>;
+      return { epoch: '0'.repeat(32), purged_changed, purged_id, next, settled: settled() };
     },
     /** Whether no transaction has run since. */
     isQuietSince: (time: number) => running.size === 0 && lastEnd < time,
     /** @returns the ids that it has freed */
     purge(): bigint[] {
-      const old = [...rows].filter(([, { deleted }]) => deleted !== null && deleted <= simulation.now() - SAFE_AGE);
-      for (const [id, { changed }] of old) {
-        rows.delete(id);
-        if (changed > purged.changed) purged = { changed, id };
+      const until = BigInt(Math.floor(Date.now() - SAFE_AGE));
+      const old = all('select id, changed from plants where deleted <= ? order by changed', until);
+      for (const { id, changed } of old as Record<'id' | 'changed', bigint>[]) {
+        all('delete from plants where id = ?', id);
+        all('update change_feed set purged_changed = ?1, purged_id = ?2 where purged_changed < ?1', changed, id);
       }
-      return old.map(([id]) => id);
+      return old.map(({ id }) => id as bigint);
     },
     calm(): void {
       isCalm = true;
     },
+    close: () => database.close(),
   };
-}
-
-function storedIn(id: bigint, { name, tag, deleted }: StoredRow) {
-  return deleted === null ? { id, name, ...(tag !== null && { tag }) } : 'deleted';
-}
-
-/** Of an array in Postgres's text form, or of numbers in JSON. */
-function elements(text: string): (string | null)[] {
-  return [...text.slice(1, -1).matchAll(/"((?:\\.|[^"\\])*)"|([^,]+)/gs)].map(([, quoted, plain]) =>
-    quoted === undefined ? (plain === 'null' ? null : (plain ?? '')) : quoted.replace(/\\(.)/gs, '$1'),
-  );
 }

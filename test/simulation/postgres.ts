@@ -1,22 +1,29 @@
-import { Kysely, PostgresDialect, type PostgresDialectConfig } from 'kysely';
-import type { Database } from '../../src/adapters/postgres/database.ts';
-import { postgres } from '../../src/adapters/postgres/dialect.ts';
+import type { SQLInputValue } from 'node:sqlite';
+import {
+  type CompiledQuery,
+  type DatabaseConnection,
+  Kysely,
+  PostgresAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+} from 'kysely';
 import { failureOf } from '../../src/adapters/postgres/failures.ts';
-import { groupCommit } from '../../src/adapters/postgres/group-commit.ts';
-import { listAdder } from '../../src/adapters/postgres/plants/add-all.ts';
-import { plantWriter } from '../../src/adapters/postgres/plants/write.ts';
+import type { Tables } from '../../src/adapters/sql/dialect.ts';
 import { plantFinder } from '../../src/adapters/sql/find.ts';
 import { readsInParts } from '../../src/adapters/sql/reads-in-parts.ts';
 import { runner } from '../../src/adapters/sql/run.ts';
+import { plantScanner } from '../../src/adapters/sql/scan.ts';
+import { listAdder } from '../../src/adapters/sql/writes/add-all.ts';
+import { groupCommit } from '../../src/adapters/sql/writes/group-commit.ts';
+import { plantWriter } from '../../src/adapters/sql/writes/write.ts';
 import { isAfter, START } from '../../src/application/changes/cursor.ts';
 import { changeLog } from '../../src/application/changes/log.ts';
 import type { LogReader } from '../../src/application/changes/ports.ts';
-import type { PlantRange } from '../../src/application/ports.ts';
 import { useCases } from '../../src/application/use-cases.ts';
 import type { Stage } from './faults.ts';
 import type { Process } from './kernel.ts';
 import type { PostgresFaults } from './plan.ts';
-import { postgresServer, SAFE_AGE } from './postgres-server.ts';
+import { model, postgresServer, SAFE_AGE } from './postgres-server.ts';
 import type { Run } from './run.ts';
 import { type Opener, supervisedServices } from './services.ts';
 import { observedTable } from './table.ts';
@@ -41,7 +48,7 @@ export function onPostgres(run: Run, faults: PostgresFaults): Stage {
     heal: server.calm,
     isWholeSince: server.isQuietSince,
     missing: () => [],
-    close() {},
+    close: server.close,
   };
 }
 
@@ -49,19 +56,13 @@ export function onPostgres(run: Run, faults: PostgresFaults): Stage {
 function opener({ plan: { timeout, batching } }: Run, server: Server, connections: number): Opener {
   return {
     async open(process) {
-      const database = databaseOn(server, process, connections);
-      const run = runner(database, { gate: () => postgres, timeout });
+      const run = runner({ sql: kyselyOver(server, process), connections, failureOf }, { gate: () => model, timeout });
       const { announce, ...feed } = changeLog(feedReader(server, process, run));
-      const write = plantWriter(database, run, { onInsert: announce, onUpdate: announce });
-      const reads = readsInParts({
-        plants: (range, count) => run('reads', () => server.ask(process, () => scan(server, range, count))),
-        count: async () => ({ count: 0, next: undefined }),
-        tags: async () => ({ tags: [], next: undefined }),
-      });
+      const write = plantWriter(run, failureOf, announce);
       const store = {
         ...groupCommit({ write, find: plantFinder(run, failureOf) }, { ...batching, timeout }),
         addAll: listAdder(write, { batchRows: batching.maxItems, timeout }),
-        ...reads,
+        ...readsInParts({ ...plantScanner(run), tags: async () => ({ tags: [], next: undefined }) }),
         ...feed,
       };
       return { cases: useCases(store), stopWaiting: feed.stopWaiting };
@@ -70,11 +71,28 @@ function opener({ plan: { timeout, batching } }: Run, server: Server, connection
   };
 }
 
-function databaseOn(server: Server, process: Process, connections: number): Database {
-  const query = (sql: string, parameters: readonly unknown[]) => server.execute(process, sql, parameters);
-  const pool = { connect: async () => ({ query, release() {} }), end: async () => {} };
-  const sql = new Kysely({ dialect: new PostgresDialect({ pool } as unknown as PostgresDialectConfig) });
-  return { sql, connections, failureOf, isDistributed: async () => false } as unknown as Database;
+function kyselyOver(server: Server, process: Process): Kysely<Tables> {
+  const connection = {
+    executeQuery: ({ sql, parameters }: CompiledQuery) => server.execute(process, sql, parameters as SQLInputValue[]),
+  } as unknown as DatabaseConnection;
+  const nothing = async () => {};
+  return new Kysely({
+    dialect: {
+      createDriver: () => ({
+        init: nothing,
+        acquireConnection: async () => connection,
+        beginTransaction: nothing,
+        commitTransaction: nothing,
+        rollbackTransaction: nothing,
+        releaseConnection: nothing,
+        destroy: nothing,
+      }),
+      // Of several connections.
+      createAdapter: () => new PostgresAdapter(),
+      createQueryCompiler: () => new SqliteQueryCompiler(),
+      createIntrospector: (kysely) => new SqliteIntrospector(kysely),
+    },
+  });
 }
 
 function feedReader(server: Server, process: Process, run: ReturnType<typeof runner>): LogReader {
@@ -95,14 +113,4 @@ function feedReader(server: Server, process: Process, run: ReturnType<typeof run
     end: () => ask(end),
     holder: async () => undefined,
   };
-}
-
-function scan(server: Server, { from, to, order = 'asc' }: PlantRange, count: number) {
-  const inRange = server
-    .rows()
-    .filter(({ id }) => id >= from && id <= to)
-    .sort((a, b) => (a.id < b.id === (order === 'asc') ? -1 : 1));
-  const all = inRange.flatMap(({ stored }) => (stored === 'deleted' ? [] : [stored]));
-  const plants = all.slice(0, count);
-  return { plants, next: plants.length < all.length ? plants.at(-1)?.id : undefined };
 }

@@ -21,8 +21,12 @@ const LAST_RESPONSES = 100;
 export function onSqlite(run: Run): Stage {
   const { history, plan, note, fail } = run;
   const kill = (process: Process) => services.kill(process);
-  const disk = simulatedDisk(plan.seed, { kill, note, fail, onCommit: () => table.update() });
+  const disk = simulatedDisk(plan.seed, { kill, note, fail, onCommit });
   const database = memoryDatabase(disk);
+  function onCommit(): void {
+    table.update();
+    database.noteLeases();
+  }
   const table = observedTable(run, database.rows, true);
   const receivers = webhookReceivers(run, table, database);
   const services = supervisedServices(run, opener(run, database, receivers, kill));

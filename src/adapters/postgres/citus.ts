@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { CompiledQuery } from 'kysely';
+import { CompiledQuery, sql } from 'kysely';
 import { PlantStoreError } from '../../domain/errors.ts';
 import { singleFlight } from '../../process/single-flight.ts';
 import type { Dialect } from '../sql/dialect.ts';
+import { contentAfter } from '../sql/plant-rows.ts';
 import type { Database } from './database.ts';
 import { postgres } from './dialect.ts';
 import { failureOf, UnknownOutcomeError } from './failures.ts';
@@ -15,11 +16,26 @@ export const citus: Dialect = {
   requireTags() {
     throw new PlantStoreError('tags_unavailable', 'tags cannot be listed: the table is distributed by Citus');
   },
+  distributed: {
+    // The rows of a SELECT would be inserted shard by shard.
+    insert: (plants) => sql`
+      insert into plants (id, name, tag) values ${sql.join(plants.map(({ id, name, tag = null }) => sql`(${id}, ${name}, ${tag})`))}
+      on conflict (id) do nothing returning id`,
+    // Each server counts transactions by itself, so a row that was moved may have the same version again.
+    update(change) {
+      const { before, version, after } = change;
+      const { name, tag } = contentAfter(change);
+      return sql`
+        update plants set name = ${name}, tag = ${tag}, deleted = ${after === 'deleted' ? sql`now()` : null}, changed = default
+        where id = ${before.id} and deleted is null and changed = ${version} and name = ${before.name}
+          and tag is not distinct from ${before.tag ?? null} returning id`;
+    },
+  },
 };
 
 /** Asks a database for its dialect. */
-export async function dialectOf(sql: Database['sql']): Promise<Dialect> {
-  const isThere = async (text: string) => (await sql.executeQuery(CompiledQuery.raw(text))).rows.length > 0;
+export async function dialectOf(tables: Database['sql']): Promise<Dialect> {
+  const isThere = async (text: string) => (await tables.executeQuery(CompiledQuery.raw(text))).rows.length > 0;
   const isDistributed =
     (await isThere(`select where to_regclass('pg_catalog.pg_dist_partition') is not null`)) &&
     (await isThere(`select from pg_catalog.pg_dist_partition where logicalrelid = 'plants'::regclass`));
@@ -51,10 +67,10 @@ export async function explainInternalError(error: unknown, query: Query): Promis
 const NODES_TIMEOUT = 500;
 
 /** Creates a check whether all plants of a distributed table can be read now. It resolves to why not, in words. */
-export function nodesCheck({ sql, isDistributed }: Database): () => Promise<string | undefined> {
+export function nodesCheck({ sql: tables, isDistributed }: Database): () => Promise<string | undefined> {
   // The first plant of every shard. One at a time: while it waits for a node, it takes a connection.
   const ask = singleFlight(() =>
-    sql.executeQuery(CompiledQuery.raw('select id from plants order by id limit 1')).then(
+    tables.executeQuery(CompiledQuery.raw('select id from plants order by id limit 1')).then(
       () => undefined,
       (error: Error) => error.message,
     ),

@@ -20,4 +20,13 @@ export const postgres: Dialect = {
     sql<boolean>`strpos(replace(lower(${name}), 'ς', 'σ'), replace(lower(${text}), 'ς', 'σ')) > 0`,
   rows: { returned: 2_001, passedOver: 20_000, searched: 2_000 },
   requireTags: () => {},
+  items: (list) => sql`json_array_elements(${list}::json)`,
+  now: sql`now()`,
+  change: { column: sql``, ofInsert: sql``, ofUpdate: sql`default` },
+  // With FOR UPDATE, a foreign key that refers to the row would lock it as well.
+  lock: sql`for no key update of plants skip locked`,
+  // After a crash or a terminated backend, a row can be visible yet missing there, and would be lost with the primary.
+  // Evaluated once, since it refers to no row.
+  awaitStandby: sql`(
+    select pg_logical_emit_message(true, '', '') where current_setting('synchronous_standby_names') <> '')`,
 };

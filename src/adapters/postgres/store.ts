@@ -4,11 +4,11 @@ import { readsInParts } from '../sql/reads-in-parts.ts';
 import { foreground, type Run } from '../sql/run.ts';
 import { plantScanner } from '../sql/scan.ts';
 import { tagReader } from '../sql/tags.ts';
+import { listAdder } from '../sql/writes/add-all.ts';
+import { groupCommit } from '../sql/writes/group-commit.ts';
+import { plantWriter } from '../sql/writes/write.ts';
 import { feedReader } from './changes/feed-reader.ts';
 import type { Database } from './database.ts';
-import { groupCommit } from './group-commit.ts';
-import { listAdder } from './plants/add-all.ts';
-import { plantWriter } from './plants/write.ts';
 
 interface StoreOptions {
   readonly run: Run;
@@ -30,12 +30,9 @@ export function postgresStore(database: Database, { run, timeout, batchRows = 25
     // Of readiness and metrics, too, which wait for no request.
     holder,
   });
-  const write = plantWriter(database, run, {
-    onInsert(plants) {
-      onInsert?.(plants);
-      announce();
-    },
-    onUpdate: announce,
+  const write = plantWriter(run, database.failureOf, (created) => {
+    if (created > 0) onInsert?.(created);
+    announce();
   });
   const lists = { write, find: plantFinder(run, database.failureOf) };
   return {

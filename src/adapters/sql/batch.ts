@@ -42,11 +42,11 @@ const TIMED_OUT = new PlantStoreError('store_unavailable', 'the store has not re
  * next one also starts once it has twice as many items; beside several, once it is full. So an item starts at once if no
  * list is running, no item waits for a list to fill, and lists grow with the load.
  *
- * @param run settles the entries of a list, and resolves once the next list may take its place
+ * @param run takes its list once it needs it, settles the entries, and resolves once the next list may take its place
  * @param sizeOf the size of an item; a list has `maxSize` together, unless its first item has more
  */
 export function batch<Item, Result>(
-  run: (list: readonly Entry<Item, Result>[]) => Promise<void>,
+  run: (take: () => readonly Entry<Item, Result>[]) => Promise<void>,
   { maxItems, maxRunning, timeout }: BatchOptions,
   sizeOf: (item: Item) => number = () => 0,
   maxSize = 0,
@@ -64,10 +64,13 @@ export function batch<Item, Result>(
   }
 
   async function runList(): Promise<void> {
-    const list = takeList();
+    const list: Entry<Item, Result>[] = [];
     lists.add(list);
     try {
-      await run(list);
+      await run(() => {
+        list.push(...takeList());
+        return list;
+      });
     } catch (error) {
       for (const { reject } of list) reject(error);
     }

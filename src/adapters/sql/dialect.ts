@@ -1,4 +1,6 @@
 import type { ColumnType, Generated, Kysely, RawBuilder } from 'kysely';
+import type { NewPlant } from '../../domain/plant.ts';
+import type { RowChange } from './plant-rows.ts';
 
 /** What the migrations of Postgres and the schema of SQLite create, as far as statements are built on it; texts use more. */
 export interface Tables {
@@ -40,6 +42,25 @@ export interface Dialect {
   readonly rows: Readonly<Record<'returned' | 'passedOver' | 'searched', number>>;
   /** @throws PlantStoreError `tags_unavailable` */
   readonly requireTags: () => void;
+  /** The items of a list, a parameter with the text of a JSON array, as rows with the column `value`. */
+  readonly items: (list: RawBuilder<unknown>) => RawBuilder<unknown>;
+  /** The time of a deletion. */
+  readonly now: RawBuilder<unknown>;
+  /** The number of the change that a statement makes: one more column of an INSERT with its value, unless it is the default, and in an UPDATE. */
+  readonly change: Readonly<Record<'column' | 'ofInsert' | 'ofUpdate', RawBuilder<unknown>>>;
+  /** At the end of a SELECT of plants that are to be updated: locks their rows, and leaves out those that others have locked. */
+  readonly lock: RawBuilder<unknown>;
+  /** A column of a SELECT that makes its response wait until what it has read is on a synchronous standby, too. */
+  readonly awaitStandby: RawBuilder<unknown>;
+  /** Where the rows are on several servers, in place of the statements for lists. */
+  readonly distributed?: {
+    insert(plants: readonly NewPlant[]): RawBuilder<IdRow>;
+    update(change: RowChange): RawBuilder<IdRow>;
+  };
+}
+
+export interface IdRow {
+  readonly id: bigint;
 }
 
 /**
@@ -50,6 +71,8 @@ export interface Dialect {
 export interface Session {
   readonly sql: Kysely<Tables>;
   readonly dialect: Dialect;
+  /** Of a transaction: when it should end, as performance.now() counts, since all others wait for it. */
+  readonly end?: number;
 }
 
 /** What a failure means for the caller. */

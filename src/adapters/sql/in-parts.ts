@@ -11,13 +11,13 @@ export function partsOf<Item>(items: readonly Item[]): Item[][] {
 }
 
 /**
- * Runs a statement for a number of items.
+ * Runs a statement for a number of items, which is known once it fails.
  *
  * @param run gets the `mayRepeat` of its attempts
  * @returns undefined if it has failed, perhaps because of one of the items, and is to be repeated in parts
  */
 export async function unlessOneFails<Result>(
-  items: number,
+  items: () => number,
   failureOf: (error: unknown) => Failure,
   run: (mayRepeat: NonNullable<RunOptions['mayRepeat']>) => Promise<Result>,
 ): Promise<{ readonly result: Result } | undefined> {
@@ -27,7 +27,7 @@ export async function unlessOneFails<Result>(
     const result = await run((error) => {
       const { mayBeOneRowsFault, isStatementTimeout } = failureOf(error);
       // A slow second makes all statements slow, a slow or a locked row the same one again.
-      isSplit = items > 1 && (mayBeOneRowsFault || (isSlow && isStatementTimeout));
+      isSplit = items() > 1 && (mayBeOneRowsFault || (isSlow && isStatementTimeout));
       isSlow = isStatementTimeout;
       return !isSplit;
     });
@@ -47,7 +47,11 @@ export async function readInParts<Item, Result>(
   const items = list.map(({ item }) => item);
   try {
     const until = list.at(-1)?.until;
-    const done = await unlessOneFails(list.length, failureOf, (mayRepeat) => read(items, { until, mayRepeat }));
+    const done = await unlessOneFails(
+      () => list.length,
+      failureOf,
+      (mayRepeat) => read(items, { until, mayRepeat }),
+    );
     if (done === undefined) for (const part of partsOf(list)) void readInParts(part, failureOf, read);
     else for (const [index, { resolve }] of list.entries()) resolve(done.result[index] as Result);
   } catch (error) {

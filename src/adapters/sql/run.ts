@@ -15,6 +15,8 @@ interface RunnerOptions {
   readonly onFailure?: (error: unknown) => void;
   /** Adds what operators can do, who read it in the log, to an error after which the store is unavailable. */
   readonly withAdvice?: (error: unknown) => unknown;
+  /** Milliseconds to wait after a transient failure: twice as long after each, from the first to the last of these. */
+  readonly pause?: { readonly first: number; readonly longest: number };
 }
 
 export interface RunOptions {
@@ -38,7 +40,6 @@ export type LaneName = 'writes' | 'reads' | 'feed' | 'backgroundWrites' | 'backg
  */
 export type Run = <T>(name: LaneName, work: (session: Session) => Promise<T>, options?: RunOptions) => Promise<T>;
 
-/** Milliseconds to wait after a transient failure: twice as long after each, from the first to the last of these. */
 const PAUSE = { first: 50, longest: 1_000 };
 
 const always = () => true;
@@ -57,7 +58,7 @@ export function foreground({ connections }: Pick<SqlDatabase, 'connections'>): n
 /** The only way to a statement for requests: migration gate, lane, retries, deadline and the translation of errors. */
 export function runner(
   { sql, connections, failureOf }: SqlDatabase,
-  { gate, writeGate = gate, timeout, onFailure, withAdvice = (error) => error }: RunnerOptions,
+  { gate, writeGate = gate, timeout, onFailure, withAdvice = (error) => error, pause: pauses = PAUSE }: RunnerOptions,
 ): Run {
   const most = foreground({ connections });
   const lanes = {
@@ -82,7 +83,7 @@ export function runner(
     mayRepeat: (error: unknown) => boolean,
   ): Promise<T> {
     const { enter, gate } = lanes[name];
-    for (let pause = PAUSE.first; ; pause = Math.min(2 * pause, PAUSE.longest)) {
+    for (let pause = pauses.first; ; pause = Math.min(2 * pause, pauses.longest)) {
       try {
         // Awaiting what is known would take a turn of the microtask queue, and memory, each time.
         const passed = gate();

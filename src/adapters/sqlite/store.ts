@@ -1,38 +1,33 @@
 import { changeLog } from '../../application/changes/log.ts';
-import { batch } from '../sql/batch.ts';
 import { plantFinder } from '../sql/find.ts';
 import { readsInParts } from '../sql/reads-in-parts.ts';
 import { plantScanner } from '../sql/scan.ts';
 import { tagReader } from '../sql/tags.ts';
+import { listAdder } from '../sql/writes/add-all.ts';
+import { groupCommit } from '../sql/writes/group-commit.ts';
+import { plantWriter } from '../sql/writes/write.ts';
 import { feedReader } from './changes/feed-reader.ts';
 import type { DatabaseFile } from './file/database-file.ts';
 import { failureOf } from './file/failures.ts';
-import { plantWriter } from './plants/write.ts';
+
+/** Plants in a list, at most. */
+const LIST = 256;
 
 /** Plants in a file of SQLite. @param onInsert called with the number of plants in each INSERT */
 export function sqliteStore(
   file: Pick<DatabaseFile, 'sql' | 'run' | 'timeout' | 'read' | 'write'>,
   onInsert: (plants: number) => void = () => {},
 ) {
+  const { run, timeout } = file;
   const { announce, ...feed } = changeLog(feedReader(file));
-  let inserted = 0;
-
-  /** The writes of a group resolve one after another, before this is done. */
-  function noteInserted(): void {
-    onInsert(inserted);
-    inserted = 0;
-  }
-
+  const write = plantWriter(run, failureOf, (created) => {
+    if (created > 0) onInsert(created);
+    announce();
+  });
   return {
-    ...plantWriter(file, {
-      onInsert() {
-        if (++inserted === 1) queueMicrotask(noteInserted);
-        announce();
-      },
-      onUpdate: announce,
-    }),
-    find: batch(plantFinder(file.run, failureOf), { maxItems: 256, maxRunning: 1, timeout: file.timeout }),
-    ...readsInParts({ ...plantScanner(file.run), tags: tagReader(file.run) }),
+    ...groupCommit({ write, find: plantFinder(run, failureOf) }, { maxItems: LIST, maxRunning: 1, timeout }),
+    addAll: listAdder(write, { batchRows: LIST, timeout }),
+    ...readsInParts({ ...plantScanner(run), tags: tagReader(run) }),
     ...feed,
   };
 }

@@ -14,7 +14,8 @@ function setUp({ maxItems = 10, maxSize = 100, maxRunning = 1, timeout = 60_000 
     for (const { succeed } of batches) succeed();
   };
   const add = batch<string, string>(
-    (list) => {
+    (take) => {
+      const list = take();
       const { promise, resolve } = Promise.withResolvers<void>();
       const items = list.map(({ item }) => item);
       const succeed = () => {
@@ -65,7 +66,11 @@ test('bounds a batch in items and in size, and sends what is larger than that al
 
 test('fails all items of a list that fails', async () => {
   const failure = new Error('a defect');
-  const add = batch<string, string>(() => Promise.reject(failure), { maxItems: 2, maxRunning: 1, timeout: 60_000 });
+  const add = batch<string, string>((take) => Promise.reject(take() && failure), {
+    maxItems: 2,
+    maxRunning: 1,
+    timeout: 60_000,
+  });
   const calls = await Promise.allSettled(['first', 'second', 'third'].map(add));
   expect(calls.map((call) => call.status === 'rejected' && call.reason)).toEqual([failure, failure, failure]);
 });

@@ -25,6 +25,7 @@ export function openConnection(
     sql.exec('pragma wal_autocheckpoint = 0; pragma synchronous = full; pragma temp_store = memory');
     if (!readOnly)
       sql.exec('pragma journal_mode = wal; pragma journal_size_limit = 16777216; pragma cache_size = -16000');
+    sql.function('clock_time', () => BigInt(Date.now()));
     sql.function('folded', { deterministic: true }, (text) => folded(String(text)));
     prepare(sql);
     return sql;

@@ -3,12 +3,19 @@ import { recentFailure } from '../../sql/recent-failure.ts';
 import { runner } from '../../sql/run.ts';
 import { sqlite } from '../dialect.ts';
 import { checkpoints } from './checkpoints.ts';
-import { kyselyOver } from './driver.ts';
+import { kyselyOver, withTransactions } from './driver.ts';
 import { FileError, failureOf } from './failures.ts';
-import { writeGroups } from './groups.ts';
 
 /** So many statements wait for their turn at once, and twice as many. */
 const CONNECTIONS = 4;
+
+/** Milliseconds until what another process has kept from its lock is tried again, as in run.ts. */
+const BUSY_PAUSE = { first: 5, longest: 20 };
+
+interface WriteOptions {
+  readonly until?: number | undefined;
+  readonly isBackground?: boolean;
+}
 
 interface DatabaseOptions {
   /** Where the file is, for messages. */
@@ -49,21 +56,17 @@ export function databaseOn(sql: DatabaseSync, { path, timeout, lostFile, end }: 
   }
 
   const checkpoint = checkpoints(sql, onLostSync, failure.note);
-  const { write } = writeGroups(sql, {
-    timeout,
-    check,
-    onEnd: checkpoint.note,
-    onFailure: failure.note,
-    onLostSync,
-  });
-
-  const database = { sql: kyselyOver(sql, check), connections: CONNECTIONS, failureOf };
-  const run = runner(database, { gate: () => sqlite, timeout, onFailure: failure.note });
+  const kysely = kyselyOver(sql, { check, onEnd: checkpoint.note, onLostSync });
+  const database = { sql: kysely, connections: CONNECTIONS, failureOf };
+  const run = withTransactions(
+    runner(database, { gate: () => sqlite, timeout, onFailure: failure.note, pause: BUSY_PAUSE }),
+  );
   return {
     sql,
     timeout,
     run,
-    write,
+    write: <T>(work: () => T, { until, isBackground = false }: WriteOptions = {}): Promise<T> =>
+      run(isBackground ? 'backgroundWrites' : 'writes', async () => work(), { until }),
     /** @param work statements that take no longer than some milliseconds, and leave no transaction open */
     read: <T>(work: () => T): Promise<T> =>
       run('feed', (session) =>

@@ -1,14 +1,9 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
-import {
-  CompiledQuery,
-  type DatabaseConnection,
-  Kysely,
-  SqliteAdapter,
-  SqliteIntrospector,
-  SqliteQueryCompiler,
-} from 'kysely';
+import { type DatabaseConnection, Kysely, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from 'kysely';
 import type { Tables } from '../../sql/dialect.ts';
+import type { Run } from '../../sql/run.ts';
 import type { NamedQuery, PartResult } from '../../sql/statement.ts';
+import { failureOf } from './failures.ts';
 
 /** Milliseconds after which the event loop turns. */
 const SLICE = 2;
@@ -16,14 +11,24 @@ const SLICE = 2;
 /** Milliseconds after which a part ends before the next row, which may be still on the disk. */
 const PART = 10;
 
+/** Milliseconds after which a transaction has no more statements, unless the last commit took longer. */
+const TRANSACTION = 4;
+
+interface DriverOptions {
+  /** Throws while the file must not be used. */
+  readonly check: () => void;
+  /** Called after each transaction. */
+  readonly onEnd: () => void;
+  /** Called when it is not known what is on the disk. From then on `check` must throw. */
+  readonly onLostSync: (error: unknown) => void;
+}
+
 /**
  * Kysely over node:sqlite, which prepares each statement once. Statements and transactions run in the order in which they
  * arrive. The event loop turns before the first of them, and again once they have taken some milliseconds: otherwise synchronous
  * statements behind `await` would keep all sockets waiting.
- *
- * @param check throws while the file must not be used
  */
-export function kyselyOver(database: DatabaseSync, check = () => {}): Kysely<Tables> {
+export function kyselyOver(database: DatabaseSync, { check, onEnd, onLostSync }: DriverOptions): Kysely<Tables> {
   const prepared = new Map<string, StatementSync>();
   let end = 0;
   let isChecked = false;
@@ -34,12 +39,26 @@ export function kyselyOver(database: DatabaseSync, check = () => {}): Kysely<Tab
     return statement;
   }
 
+  /** @param isLostBy whether it is not known what is on the disk after an error */
+  function execute(
+    text: string,
+    parameters: readonly unknown[] = [],
+    isLostBy = (error: unknown) => failureOf(error).isLostSync,
+  ) {
+    try {
+      return prepare(text).all(...(parameters as SQLInputValue[]));
+    } catch (error) {
+      if (isLostBy(error)) onLostSync(error);
+      throw error;
+    }
+  }
+
   const connection: DatabaseConnection = {
     async executeQuery<Row>({ sql, parameters, mayBeCut }: NamedQuery): Promise<PartResult<Row>> {
       if (!isChecked) check();
       isChecked = true;
       const values = parameters as SQLInputValue[];
-      if (!mayBeCut) return { rows: prepare(sql).all(...values) as Row[] };
+      if (!mayBeCut) return { rows: execute(sql, values) as Row[] };
       const until = performance.now() + PART;
       const rows: Row[] = [];
       try {
@@ -58,7 +77,6 @@ export function kyselyOver(database: DatabaseSync, check = () => {}): Kysely<Tab
       throw new TypeError('no statement is streamed');
     },
   };
-  const run = (text: string) => async () => void (await connection.executeQuery(CompiledQuery.raw(text)));
   return new Kysely({
     dialect: {
       createDriver: () => ({
@@ -73,9 +91,19 @@ export function kyselyOver(database: DatabaseSync, check = () => {}): Kysely<Tab
           return connection;
         },
         releaseConnection: async () => {},
-        beginTransaction: run('begin immediate'),
-        commitTransaction: run('commit'),
-        rollbackTransaction: run('rollback'),
+        async beginTransaction() {
+          check();
+          execute('begin immediate');
+        },
+        async commitTransaction() {
+          execute('commit', [], (error) => !failureOf(error).isNotCommitted);
+          onEnd();
+        },
+        async rollbackTransaction() {
+          // After some failures SQLite has done it itself.
+          if (database.isTransaction) execute('rollback');
+          onEnd();
+        },
         destroy: async () => {},
       }),
       createAdapter: () => new SqliteAdapter(),
@@ -83,4 +111,26 @@ export function kyselyOver(database: DatabaseSync, check = () => {}): Kysely<Tab
       createIntrospector: (kysely) => new SqliteIntrospector(kysely),
     },
   });
+}
+
+/** Gives each piece of work that writes a transaction, which begins once the work has its turn. */
+export function withTransactions(run: Run): Run {
+  let commitTime = 0;
+  return (lane, work, options) => {
+    if (lane !== 'writes' && lane !== 'backgroundWrites') return run(lane, work, options);
+    return run(
+      lane,
+      async (session) => {
+        let end = 0;
+        const result = await session.sql.transaction().execute(async (sql) => {
+          const done = await work({ ...session, sql, end: performance.now() + Math.max(TRANSACTION, commitTime) });
+          end = performance.now();
+          return done;
+        });
+        commitTime = performance.now() - end;
+        return result;
+      },
+      options,
+    );
+  };
 }

@@ -51,8 +51,8 @@ export function failureOf(error: unknown) {
     means,
     // A statement that fails has done nothing.
     isOutcomeUnknown: false,
-    /** Other pages of the file may be whole. */
-    mayBeOneRowsFault: primary === CORRUPT || primary === IOERR,
+    /** Or that of a damaged page. */
+    mayBeOneRowsFault: means === 'defect' || primary === CORRUPT || primary === IOERR,
     isStatementTimeout: false,
     /** Whether another process holds the lock that is needed: nothing was done. */
     isBusy,
@@ -64,9 +64,4 @@ export function failureOf(error: unknown) {
     /** What is wrong and what to do about it, in words; undefined if operators cannot do anything. */
     problem,
   };
-}
-
-/** Work that nobody waits for any more. */
-export function tooLate(cause?: unknown): PlantStoreError {
-  return new PlantStoreError('store_unavailable', 'the store has not responded in time', { cause });
 }

@@ -1,7 +1,7 @@
 import type { PlantRepository } from '../../../application/ports.ts';
 import { type Added, addition, type ValidPlant } from '../../../domain/plant.ts';
+import type { Written } from './phases.ts';
 import type { WriteList } from './write.ts';
-import type { Written } from './write-phases.ts';
 
 interface AddOptions {
   /** Plants in one statement, at most. */
@@ -20,7 +20,7 @@ export function listAdder(write: WriteList, { batchRows, timeout }: AddOptions):
     const list = calls.map(({ plant, ...call }) => {
       return { ...call, item: { id: plant.id, target: plant, adds: true, replaces: wanted } };
     });
-    await write(list, 'backgroundWrites');
+    await write(() => list, 'backgroundWrites');
     return (await outcomes).map((outcome, index) => {
       if (outcome.status === 'rejected') throw outcome.reason;
       return addition(outcome.value.before, plants[index] as ValidPlant, replaces);

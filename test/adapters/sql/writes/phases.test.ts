@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import * as phases from '../../../../src/adapters/postgres/plants/write-phases.ts';
+import * as phases from '../../../../src/adapters/sql/writes/phases.ts';
 import type { NewPlant } from '../../../../src/domain/plant.ts';
 import type { Precondition } from '../../../../src/domain/precondition.ts';
 import { is } from '../../../support/plants/unchecked-plants.ts';
@@ -85,9 +85,4 @@ describe('writes of one plant', () => {
   test('are looked up again before they are repeated in parts, of which none has them all', () => {
     expect(ends(phases.beforeParts([...planned, ...begun(adds(a))]))).toEqual([...all('lookUp'), 'insert']);
   });
-});
-
-test('a statement that fails for good fails the writes of its phase only', () => {
-  const list = [...begun(adds(a)), ...taken(changes(b))];
-  expect(ends(phases.afterFailure(list, 'lookUp', new Error('a defect')))).toEqual(['insert', 'failed']);
 });

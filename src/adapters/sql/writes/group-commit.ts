@@ -1,11 +1,12 @@
-import type { PlantRepository } from '../../application/ports.ts';
-import type { Stored } from '../../domain/plant.ts';
-import { type BatchOptions, batch, type Entry } from '../sql/batch.ts';
-import type { Write, Written } from './plants/write-phases.ts';
+import type { PlantRepository } from '../../../application/ports.ts';
+import type { Stored } from '../../../domain/plant.ts';
+import { type BatchOptions, batch, type Entry } from '../batch.ts';
+import type { Write, Written } from './phases.ts';
+import type { WriteList } from './write.ts';
 
-/** What Postgres does with lists: each settles the entries of one, and resolves once the next list may take its place. */
+/** What a database does with lists: each settles the entries of one, and resolves once the next list may take its place. */
 interface PlantLists {
-  write(list: readonly Entry<Write, Written>[]): Promise<void>;
+  readonly write: WriteList;
   find(list: readonly Entry<bigint, Stored>[]): Promise<void>;
 }
 
@@ -16,8 +17,8 @@ const FOUND_IDS = 256;
 
 /** Writes and reads of single plants that arrive meanwhile share a statement and a commit. */
 export function groupCommit(lists: PlantLists, options: BatchOptions): SinglePlants {
-  const write = batch(lists.write, options);
-  const find = batch(lists.find, { ...options, maxItems: FOUND_IDS });
+  const write = batch<Write, Written>((take) => lists.write(take), options);
+  const find = batch<bigint, Stored>((take) => lists.find(take()), { ...options, maxItems: FOUND_IDS });
 
   return {
     add: async (plant) => (await write({ id: plant.id, target: plant, adds: true })).before ?? 'created',

@@ -1,6 +1,7 @@
 import { isSamePlant, type NewPlant, type Stored } from '../../../domain/plant.ts';
 import { changed, type Precondition } from '../../../domain/precondition.ts';
-import { unavailable } from '../../sql/failures.ts';
+import { unavailable } from '../failures.ts';
+import type { RowChange } from '../plant-rows.ts';
 
 /*
  * The phases of a write: INSERT, a look-up of taken ids, UPDATE of rows that are still at the version that was found. Each
@@ -29,7 +30,7 @@ export interface FoundRow {
   readonly version: bigint;
 }
 
-export type State =
+type State =
   | { readonly at: 'insert' | 'lookUp' | 'retry' }
   /** `content` is what its row has after this write and those before it in the list. */
   | { readonly at: 'update'; readonly row: FoundRow; readonly content: NewPlant | 'deleted'; readonly written: Written }
@@ -108,13 +109,7 @@ export function afterLookUp<P extends Pending>(
   });
 }
 
-/** What becomes of a row that was found; nothing of those that are left as they were. */
-export interface RowChange {
-  readonly before: NewPlant;
-  readonly version: bigint;
-  readonly after: NewPlant | 'deleted';
-}
-
+/** What becomes of the rows that were found; nothing of those that are left as they were. */
 export function rowChanges(list: readonly Pending[]): RowChange[] {
   const changes = new Map<bigint, RowChange>();
   for (const { write, state } of list) {
@@ -137,11 +132,6 @@ export function afterPause<P extends Pending>(list: readonly P[], now: number): 
     if (one.state.at !== 'retry') return one;
     return now < one.until ? { ...one, state: { at: 'lookUp' } } : failed(one, OVERDUE);
   });
-}
-
-/** After a statement that has failed, and is not repeated. */
-export function afterFailure<P extends Pending>(list: readonly P[], at: State['at'], error: unknown): P[] {
-  return list.map((one) => (one.state.at === at ? { ...one, state: { at: 'failed', error } } : one));
 }
 
 /** Before a list is repeated in parts. What an UPDATE was to make of a row counts on writes that are in another part now. */
