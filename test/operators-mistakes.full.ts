@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, test } from '@jest/globals';
 import { startPostgresServer } from '../tooling/postgres-server.ts';
-import { get, post, refusalOf, TOKEN } from './support/api-server.ts';
+import { get, post, refusalOf } from './support/api-server.ts';
 import { sqlStatements } from './support/documents/markdown.ts';
 import { openEmbedded } from './support/embedded-store.ts';
 import { eventually } from './support/eventually.ts';
@@ -13,11 +13,12 @@ import { atEnd, forAllTests } from './support/lifetimes.ts';
 import { listening } from './support/servers/local-server.ts';
 import {
   projectFile,
+  readiness,
   run,
   type Service,
   startNode,
   startProgram,
-  startService,
+  startWith,
   temporaryFolder,
 } from './support/service-process.ts';
 import { emptyDatabase, migratedDatabase } from './support/test-database.ts';
@@ -26,16 +27,9 @@ import { emptyDatabase, migratedDatabase } from './support/test-database.ts';
 
 const plant = JSON.stringify({ id: 1, name: 'Monstera deliciosa' });
 
-const startOn = async (DATABASE_URL: string) =>
-  startService(await temporaryFolder(), { DATABASE_URL, ACCESS_TOKENS: TOKEN });
+const startOn = async (DATABASE_URL: string) => startWith({ DATABASE_URL });
 
-async function databaseCheck({ managementUrl }: Service): Promise<string> {
-  for (;;) {
-    const answer = (await (await fetch(`${managementUrl}/ready`)).json()) as { checks: { database: string } };
-    // A busy machine may take longer than a probe waits.
-    if (!/^no response within/.test(answer.checks.database)) return answer.checks.database;
-  }
-}
+const databaseCheck = async (service: Service) => (await readiness(service)).checks.database;
 
 /** Runs a program of `src` to its end, in a folder of its own. */
 async function runProgram(args: readonly string[], environment: Record<string, string>) {
@@ -167,7 +161,7 @@ describe('an address', () => {
       const { code, stdout, stderr } = await runProgram(command, environment);
       expect([code, stdout, saidBy(stderr)]).toEqual([1, '', expect.stringMatching(message)]);
     }
-    const service = await startService(await temporaryFolder(), { ...environment, ACCESS_TOKENS: TOKEN });
+    const service = await startWith(environment);
     expect(await databaseCheck(service)).toMatch(message);
     await service.until(() => service.stderr().includes('\nNot ready: '));
   });

@@ -15,11 +15,13 @@ import { AUDIENCE, ISSUER, signingKey, startIdentityProvider, tokenOf } from './
 import { listening } from './support/servers/local-server.ts';
 import {
   projectFile,
+  readiness,
   run,
   type Service,
   startMain,
   startNode,
   startService,
+  startWith,
   temporaryFolder,
 } from './support/service-process.ts';
 import { applyMigrations, emptyDatabase, migratedDatabase } from './support/test-database.ts';
@@ -31,15 +33,6 @@ const PLANT = '{"id":1,"name":"Monstera deliciosa"}';
 
 const create = ({ apiUrl }: Service, token = TOKEN, body = PLANT) =>
   post(apiUrl, body, { Authorization: `Bearer ${token}` });
-
-async function ready({ managementUrl }: Service): Promise<{ status: number; message?: string }> {
-  for (;;) {
-    const answer = await fetch(`${managementUrl}/ready`);
-    const body = (await answer.json()) as { checks?: { database?: string } };
-    // A busy machine may take longer than a probe waits.
-    if (!/^no response within/.test(body.checks?.database ?? '')) return { ...body, status: answer.status };
-  }
-}
 
 /** What ps shows to every user of the machine; small images of Linux lack ps itself. */
 async function commandLine(pid = 0): Promise<string> {
@@ -68,7 +61,7 @@ test('accepts tokens of an identity provider, beside its own or alone', async ()
   const provider = await startIdentityProvider(key);
   const start = async (ACCESS_TOKENS: string) => {
     const jwt = { JWT_JWKS_URL: provider.url, JWT_ISSUER: ISSUER, JWT_AUDIENCE: AUDIENCE };
-    return startService(await temporaryFolder(), { DATABASE_URL, ACCESS_TOKENS, ...jwt });
+    return startWith({ DATABASE_URL, ACCESS_TOKENS, ...jwt });
   };
   const [alone, beside] = [await start(''), await start(TOKEN)];
   const token = await tokenOf(key);
@@ -81,12 +74,11 @@ test('accepts tokens of an identity provider, beside its own or alone', async ()
 test('asks the proxy for keys and for the receivers of webhooks, and keeps idle connections as long as it is told', async () => {
   const proxy = await startForwardProxy();
   const keys = { JWT_JWKS_URL: 'https://login.invalid/keys', JWT_ISSUER: ISSUER, JWT_AUDIENCE: AUDIENCE };
-  const service = await startService(await temporaryFolder(), {
+  const service = await startWith({
     ...keys,
     ...webhooksTo('https://hooks.invalid:8443/plants'),
     HTTPS_PROXY: proxy.url,
     KEEP_ALIVE_TIMEOUT: '11m',
-    ACCESS_TOKENS: TOKEN,
   });
   expect((await create(service, TOKEN)).status).toBe(200);
   expect((await fetch(`${service.apiUrl}/openapi.json`)).headers.get('Keep-Alive')).toBe('timeout=660');
@@ -130,7 +122,7 @@ describe('on Postgres', () => {
   const database = forAllTests(migratedDatabase);
 
   const start = async (environment: Record<string, string> = {}) =>
-    startService(await temporaryFolder(), { DATABASE_URL: database.url, ACCESS_TOKENS: TOKEN, ...environment });
+    startWith({ DATABASE_URL: database.url, ...environment });
 
   const follow = async ({ apiUrl }: Service, after: string) => {
     const headers = { Authorization: `Bearer ${TOKEN}`, ...CLOSE };
@@ -147,7 +139,7 @@ describe('on Postgres', () => {
   /** Sends SIGTERM and waits until the service has begun to stop. */
   async function beginToStop(service: Service) {
     service.kill('SIGTERM');
-    while ((await ready(service)).status !== 503);
+    while ((await readiness(service)).status !== 503);
   }
 
   test('finishes a request that is in flight when it has to stop, and waits for no other longer than SHUTDOWN_TIMEOUT', async () => {
@@ -159,7 +151,7 @@ describe('on Postgres', () => {
     const { socket: unfinished } = await beginUpload(service.apiUrl);
     unfinished.write('{');
     await beginToStop(service);
-    expect(await ready(service)).toMatchObject({ status: 503, error: 50300, checks: { service: 'shutting down' } });
+    expect(await readiness(service)).toMatchObject({ status: 503, error: 50300, checks: { service: 'shutting down' } });
     expect((await fetch(`${service.managementUrl}/live`)).status).toBe(200);
     await expect(fetch(`${service.apiUrl}/openapi.json`)).rejects.toThrow('fetch failed');
     expect(await following).toMatchObject({ changes: [] });
@@ -193,7 +185,7 @@ describe('on Postgres', () => {
     const pending = expect.stringMatching(/^migrations are pending \(0001_create_plants, .*\): run npm run migrate$/);
     await service.until(() => /^Not ready: migrations are pending .*\n$/m.test(service.stderr()));
     expect((await fetch(`${service.managementUrl}/live`)).status).toBe(200);
-    expect(await ready(service)).toMatchObject({ status: 503, error: 50300, checks: { database: pending } });
+    expect(await readiness(service)).toMatchObject({ status: 503, error: 50300, checks: { database: pending } });
     expect((await fetch(`${service.apiUrl}/plants`, { method: 'POST' })).status).toBe(401);
     const refused = await create(service);
     expect([refused.status, await refused.json()]).toMatchObject([503, { error: 50300 }]);
@@ -202,7 +194,7 @@ describe('on Postgres', () => {
     const migration = startNode([projectFile('src/migrate.ts'), 'up'], await temporaryFolder(), { DATABASE_URL });
     expect(await migration.exited).toEqual({ code: 0, signal: null });
     expect((await create(service)).status).toBe(200);
-    expect(await ready(service)).toMatchObject({ status: 200 });
+    expect(await readiness(service)).toMatchObject({ status: 200 });
     await service.until(() => /^Not ready: migrations are pending .*\nReady\.\n$/m.test(service.stderr()));
   });
 

@@ -123,22 +123,6 @@ test('copies the file to a name that SQLite would take for a URI', async () => {
   });
 });
 
-test('a backup that was killed is in the way of no later one, and leaves nothing', async () => {
-  const folder = await temporaryFolder();
-  const file = await openEmbedded(folder);
-  const { add } = embeddedPlants(file);
-  await Promise.all(Array.from({ length: 100 }, (_, n) => add({ id: BigInt(n), name: 'x'.repeat(500_000) })));
-  const [target, copies] = [join(folder, 'copies/copy.db'), join(folder, 'copies')];
-  await mkdir(copies);
-  const killed = startNode([projectFile('src/backup.ts'), target], folder, { DATA_DIR: folder });
-  await killed.eventually(async () => (await readdir(copies)).length > 0);
-  killed.kill('SIGKILL');
-  expect(await killed.exited).toEqual({ code: null, signal: 'SIGKILL' });
-  expect(await readdir(copies)).toEqual(['copy.db.unfinished']);
-  expect(await run(folder, 'backup', target)).toMatchObject({ code: 0 });
-  expect(await readdir(copies)).toEqual(['copy.db']);
-});
-
 test('a service starts beside a program that does not stop to read, and has all', async () => {
   const folder = await temporaryFolder();
   const file = await openEmbedded(folder);

@@ -1,12 +1,11 @@
 import { expect, test } from '@jest/globals';
-import { Client } from 'pg';
 import { type ApiClient, apiClient } from '../support/api-client.ts';
-import { TOKEN } from '../support/api-server.ts';
+import { openTransaction } from '../support/disturbances.ts';
 import { eventually } from '../support/eventually.ts';
 import { atEnd, forAllTests, forEachTest } from '../support/lifetimes.ts';
 import { freeze } from '../support/servers/local-process.ts';
 import { ownPostgres } from '../support/servers/own-postgres.ts';
-import { projectFile, run, startNode, startService, temporaryFolder } from '../support/service-process.ts';
+import { projectFile, run, startNode, startWith } from '../support/service-process.ts';
 import { migratedDatabase } from '../support/test-database.ts';
 
 /* Ids that are free again, and statements that the service has given up but that still run. */
@@ -18,9 +17,8 @@ const NONE = 'none like that was deleted at least an hour ago (see --help)\n';
 const server = forAllTests(() => ownPostgres());
 const database = forEachTest(() => migratedDatabase(server.url));
 const service = forEachTest(async () =>
-  startService(await temporaryFolder(), {
+  startWith({
     DATABASE_URL: database.directUrl,
-    ACCESS_TOKENS: TOKEN,
     STATEMENT_TIMEOUT: '200ms',
     STORE_TIMEOUT: '20s',
   }),
@@ -87,11 +85,7 @@ test('an id is free an hour after its deletion', async () => {
 
 /** Locks the plant until the end of the test, or until it is called. */
 async function locked(id: number): Promise<() => Promise<void>> {
-  const other = new Client({ connectionString: database.directUrl });
-  await other.connect();
-  atEnd(() => other.end());
-  await other.query('begin');
-  await other.query('select from plants where id = $1 for update', [id]);
+  const other = await openTransaction(database.directUrl, `select from plants where id = ${id} for update`);
   return () => other.end();
 }
 

@@ -6,7 +6,14 @@ import { get, TOKEN } from '../support/api-server.ts';
 import { eventually } from '../support/eventually.ts';
 import { forEachTest } from '../support/lifetimes.ts';
 import { selfSignedCertificate } from '../support/servers/certificate.ts';
-import { projectFile, startMain, startNode, startService, temporaryFolder } from '../support/service-process.ts';
+import {
+  projectFile,
+  startMain,
+  startNode,
+  startService,
+  startWith,
+  temporaryFolder,
+} from '../support/service-process.ts';
 import { migratedDatabase } from '../support/test-database.ts';
 import { hasAll, type Receiver, startReceiver, UNHEARD, webhooksTo } from '../support/webhooks/webhook-receiver.ts';
 import { create, record, sendTo, stopped } from '../support/webhooks/webhook-service.ts';
@@ -84,8 +91,7 @@ test('several instances send each plant once, with a User-Agent, and leave the r
     return false;
   });
   const { url: DATABASE_URL, query } = await migratedDatabase();
-  const environment = { DATABASE_URL, ACCESS_TOKENS: TOKEN, ...webhooksTo(receiver.url) };
-  const start = async () => startService(await temporaryFolder(), environment);
+  const start = () => startWith({ DATABASE_URL, ...webhooksTo(receiver.url) });
   const services = [await start(), await start()];
   const ids = Array.from({ length: 300 }, (_, n) => BigInt(n));
   const sends = services.map(sendTo);
@@ -104,8 +110,7 @@ test('reads do not wait for the place of an endpoint, which a read-only server c
   await database.query(`insert into plants values (1, 'plant 1')`);
   const [{ name } = {}] = await database.query('select current_database() as name');
   await database.query(`alter database "${name}" set default_transaction_read_only = on`);
-  const environment = { DATABASE_URL: database.url, ACCESS_TOKENS: TOKEN, STORE_TIMEOUT: '10s', ...UNHEARD };
-  const service = await startService(await temporaryFolder(), environment);
+  const service = await startWith({ DATABASE_URL: database.url, STORE_TIMEOUT: '10s', ...UNHEARD });
   const send = sendTo(service);
   expect(await send('GET', '/plants/1')).toBe(200);
   expect(await send('GET', '/plants')).toBe(200);
@@ -137,8 +142,7 @@ test('over TLS, sends only to whom Node.js or the authorities of NODE_EXTRA_CA_C
 
 test('a database that is down does not hold up the start', async () => {
   const DATABASE_URL = `postgres://postgres@127.0.0.1:${await freePort()}/plants`;
-  const environment = { DATABASE_URL, STORE_TIMEOUT: '10m', ACCESS_TOKENS: TOKEN, ...webhooksTo(receiver.url) };
-  await stopped(await startService(await temporaryFolder(), environment));
+  await stopped(await startWith({ DATABASE_URL, STORE_TIMEOUT: '10m', ...webhooksTo(receiver.url) }));
 });
 
 test('a table that Citus distributes stops the start, since it has no feed', async () => {

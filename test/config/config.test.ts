@@ -50,13 +50,8 @@ test('has a default for everything, and takes an empty variable for one that is 
 
 test('reads every variable', () => {
   const given = {
-    ...{
-      HOST: '::',
-      PORT: '4000',
-      PAGES: 'off',
-      BASE_URL: 'https://plants.example',
-      CORS_ORIGINS: 'https://a, capacitor://localhost',
-    },
+    ...{ HOST: '::', PORT: '4000', PAGES: 'off', BASE_URL: 'https://plants.example' },
+    CORS_ORIGINS: 'https://a, capacitor://localhost',
     ...{ MANAGEMENT_HOST: '0.0.0.0', MANAGEMENT_PORT: '65535', ACCESS_TOKENS: TOKEN, READ_TOKENS: READ_TOKEN },
     ...{ BODY_LIMIT: '64KB', MAX_REQUESTS: '20', MAX_STREAMS: '7' },
     ...{
@@ -185,16 +180,10 @@ describe('a variable that is nearly one of ours', () => {
   });
 
   test('is none of those that other programs set', () => {
-    // Those of Kubernetes, containers, systemd and shells, Node.js, npm, Postgres, CI and platforms that are nearest to ours.
-    const theirs = `
-      LOGLEVEL Port PAGE https_proxy DATABASE_HOST DATABASE_NAME DATABASE_USER DATABASE_PORT DATA_PORT BASE_PORT STORE_PORT HOST_IP POD_IP
-      DATABASE_PASSWORD POSTGRES_URL POSTGRES_HOST MANAGEMENT_SERVICE_PORT DOCKER_HOST COMPOSE_FILE
-      HOSTNAME HOME PATH SSH_CONNECTION XDG_DATA_DIRS XDG_RUNTIME_DIR SSL_CERT_DIR HTTP_PROXY
-      NODE_OPTIONS NODE_EXTRA_CA_CERTS UV_THREADPOOL_SIZE NPM_CONFIG_LOGLEVEL NPM_TOKEN
-      PGHOST PGPORT PGUSER PGDATA PGDATABASE PGTZ PGGEQO PGCONNECT_TIMEOUT PGSSLROOTCERT
-      BUILD_URL CHANGE_URL CI_PAGES_URL CI_JOB_JWT CI_JOB_TIMEOUT BUILDKITE_AGENT_ACCESS_TOKEN
-      DEPLOY_URL VERCEL_URL DATABASE_PUBLIC_URL DATABASE_URL_UNPOOLED DIRECT_DATABASE_URL TEST_DATABASE_URL
-      MEMORY_LIMIT LOG_CHANNELS NOMAD_TOKEN DYNO WEBSITES_PORT OTEL_LOG_LEVEL DATABASE_CONNECTION_POOL_URL`;
+    // The nearest to ours, of Kubernetes, Postgres, npm, CI and platforms.
+    const theirs = `LOGLEVEL Port https_proxy DATABASE_HOST DATABASE_NAME DATABASE_USER DATABASE_PORT DATABASE_PASSWORD DATA_PORT
+      POSTGRES_URL XDG_DATA_DIRS NPM_TOKEN PGDATA PGDATABASE CI_JOB_JWT BUILDKITE_AGENT_ACCESS_TOKEN DATABASE_PUBLIC_URL
+      DATABASE_URL_UNPOOLED DIRECT_DATABASE_URL TEST_DATABASE_URL NOMAD_TOKEN DATABASE_CONNECTION_POOL_URL`;
     const names = theirs.trim().split(/\s+/);
     expect(() => readConfig(Object.fromEntries(names.map((name) => [name, 'x'])))).not.toThrow();
   });

@@ -4,12 +4,11 @@ import { describe, expect, test } from '@jest/globals';
 import { parse, stringify } from 'yaml';
 import { freePort } from '../../tooling/free-port.ts';
 import { apiClient } from '../support/api-client.ts';
-import { TOKEN } from '../support/api-server.ts';
 import { typeErrors } from '../support/documents/manifests.ts';
 import { eventually } from '../support/eventually.ts';
 import { forAllTests } from '../support/lifetimes.ts';
 import { alertRules, dashboardQueries } from '../support/monitoring/prometheus.ts';
-import { projectFile, run, startProgram, startService, temporaryFolder } from '../support/service-process.ts';
+import { projectFile, run, startProgram, startWith, temporaryFolder } from '../support/service-process.ts';
 import { migratedDatabase } from '../support/test-database.ts';
 import { UNHEARD } from '../support/webhooks/webhook-receiver.ts';
 
@@ -92,8 +91,7 @@ describe('Prometheus', () => {
   const database = forAllTests(migratedDatabase);
 
   const start = async () => {
-    const environment = { DATABASE_URL: database.url, ACCESS_TOKENS: TOKEN, ...UNHEARD };
-    const service = await startService(await temporaryFolder(), environment);
+    const service = await startWith({ DATABASE_URL: database.url, ...UNHEARD });
     const prometheus = await startPrometheus(new URL(service.managementUrl).host);
     const client = apiClient(service.apiUrl);
     const send = async (...request: Parameters<typeof client.send>) => (await client.send(...request)).status;

@@ -3,11 +3,10 @@ import { afterAll, beforeAll, beforeEach, expect, jest, test } from '@jest/globa
 import { type CitusDatabase, citusDatabase } from '../../tooling/citus-cluster.ts';
 import { execute } from '../../tooling/execute.ts';
 import { apiClient } from '../support/api-client.ts';
-import { TOKEN } from '../support/api-server.ts';
 import { eventually, eventuallySucceeds } from '../support/eventually.ts';
 import { clusterRounds, emptyClusterHistory } from '../support/faults/cluster-rounds.ts';
 import { type LocalProcess, listenerAt } from '../support/servers/local-process.ts';
-import { type Service, startService, temporaryFolder } from '../support/service-process.ts';
+import { type Service, startWith } from '../support/service-process.ts';
 
 /* Servers of a Citus cluster die or freeze under the load of two instances that race for the same ids. */
 
@@ -38,7 +37,7 @@ beforeEach(async () => {
 /** Of all tests, which share the table. */
 const history = emptyClusterHistory();
 
-const start = async () => startService(await temporaryFolder(), { DATABASE_URL: database.url, ACCESS_TOKENS: TOKEN });
+const start = async () => startWith({ DATABASE_URL: database.url });
 
 async function setting(change: string): Promise<void> {
   await database.query(`alter system ${change}`);

@@ -3,7 +3,6 @@ import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import { Client } from 'pg';
 import { execute } from '../../tooling/execute.ts';
 import { apiClient } from '../support/api-client.ts';
-import { TOKEN } from '../support/api-server.ts';
 import { eventually, untilStopped } from '../support/eventually.ts';
 import { clusterRounds, emptyClusterHistory } from '../support/faults/cluster-rounds.ts';
 import { ROUNDS } from '../support/faults/crash-rounds.ts';
@@ -11,7 +10,7 @@ import type { Outage } from '../support/load-clients.ts';
 import { consumer, pagesOver, sorted } from '../support/plants/changes.ts';
 import { linesOf } from '../support/plants/plant-lines.ts';
 import { type LocalProcess, listenerAt, together } from '../support/servers/local-process.ts';
-import { startService, temporaryFolder } from '../support/service-process.ts';
+import { startWith } from '../support/service-process.ts';
 import { applyMigrations, emptyDatabase, storedPlantsAt } from '../support/test-database.ts';
 import { agrees, resent, startReceiver, webhooksTo } from '../support/webhooks/webhook-receiver.ts';
 
@@ -50,7 +49,7 @@ beforeEach(async () => {
 afterEach(() => cluster.drop());
 
 const start = async (DATABASE_URL: string, webhooks: Record<string, string>) =>
-  startService(await temporaryFolder(), { DATABASE_URL, ACCESS_TOKENS: TOKEN, ...webhooks });
+  startWith({ DATABASE_URL, ...webhooks });
 
 const faults: Record<string, () => Promise<unknown>> = {
   'the machine of the primary, SIGKILL': async () => killMachine((await cluster.nodes()).primary),

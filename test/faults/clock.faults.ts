@@ -1,9 +1,8 @@
 import { expect, test } from '@jest/globals';
-import { TOKEN } from '../support/api-server.ts';
 import { eventually } from '../support/eventually.ts';
 import { jumpingClock } from '../support/faults/jumping-clock.ts';
 import { faultless, judge, naturals, startLoad } from '../support/load-clients.ts';
-import { startService, temporaryFolder } from '../support/service-process.ts';
+import { startWith } from '../support/service-process.ts';
 import { migratedDatabase, storedPlantsAt } from '../support/test-database.ts';
 
 /** Milliseconds. */
@@ -12,9 +11,8 @@ const DAY = 24 * 60 * 60 * 1_000;
 test('no request fails when the clock jumps a year ahead, and back', async () => {
   const database = await migratedDatabase();
   const { environment, jump } = await jumpingClock();
-  const service = await startService(await temporaryFolder(), {
+  const service = await startWith({
     DATABASE_URL: database.url,
-    ACCESS_TOKENS: TOKEN,
     ...environment,
   });
   const load = startLoad(service.apiUrl, naturals());

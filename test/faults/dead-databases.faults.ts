@@ -2,6 +2,7 @@ import { rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { Client } from 'pg';
+import { openTransaction } from '../support/disturbances.ts';
 import { eventually } from '../support/eventually.ts';
 import {
   all,
@@ -79,9 +80,7 @@ const outages: Record<string, () => Promise<() => Promise<unknown>>> = {
     };
   },
   async 'a locked table'() {
-    const other = new Client({ connectionString: postgres.url });
-    await other.connect();
-    await other.query('begin; lock table plants in access exclusive mode');
+    const other = await openTransaction(postgres.url, 'lock table plants in access exclusive mode');
     return () => other.end();
   },
 };

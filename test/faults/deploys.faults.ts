@@ -1,13 +1,12 @@
 import { expect, jest, test } from '@jest/globals';
 import { freePort } from '../../tooling/free-port.ts';
-import { TOKEN } from '../support/api-server.ts';
 import { eventually } from '../support/eventually.ts';
 import { ROUNDS } from '../support/faults/crash-rounds.ts';
 import { forEachTest } from '../support/lifetimes.ts';
 import { faultless, judge, naturals, startLoad } from '../support/load-clients.ts';
 import { type Instance, startHaproxy } from '../support/servers/haproxy.ts';
 import { documentedNginx, startNginx } from '../support/servers/nginx.ts';
-import { type Service, startService, temporaryFolder } from '../support/service-process.ts';
+import { type Service, startWith } from '../support/service-process.ts';
 import { migratedDatabase, storedPlantsAt } from '../support/test-database.ts';
 import { agrees, startReceiver, webhooksTo } from '../support/webhooks/webhook-receiver.ts';
 
@@ -22,9 +21,8 @@ async function start(
   SHUTDOWN_DELAY: string,
   webhooks: Record<string, string>,
 ): Promise<Service> {
-  return startService(await temporaryFolder(), {
+  return startWith({
     DATABASE_URL: database.url,
-    ACCESS_TOKENS: TOKEN,
     PORT: String(apiPort),
     MANAGEMENT_PORT: String(managementPort),
     SHUTDOWN_DELAY,

@@ -1,12 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import { expect, test } from '@jest/globals';
 import { execute } from '../../tooling/execute.ts';
-import { post, TOKEN } from '../support/api-server.ts';
+import { post } from '../support/api-server.ts';
 import { containerOf, readManifests } from '../support/documents/manifests.ts';
 import { sqlStatements } from '../support/documents/markdown.ts';
 import { ownPostgres } from '../support/servers/own-postgres.ts';
 import { startPgBouncer } from '../support/servers/pgbouncer.ts';
-import { projectFile, startNode, startService, temporaryFolder } from '../support/service-process.ts';
+import { projectFile, readiness, startNode, startWith, temporaryFolder } from '../support/service-process.ts';
 
 /* The recipe for Kubernetes in docs/operations.md, on a real Postgres and PgBouncer, without the cluster. */
 
@@ -34,9 +34,7 @@ test('a pod is ready behind PgBouncer after the statements and the Job of the re
   const fixed = env.flatMap(({ name, value }) =>
     value === undefined || name.endsWith('_FILE') ? [] : [[name, value]],
   );
-  const secrets = { DATABASE_URL: pooler.url, ACCESS_TOKENS: TOKEN };
-  const service = await startService(await temporaryFolder(), { ...Object.fromEntries(fixed), ...secrets });
-  const ready = await fetch(`${service.managementUrl}/ready`);
-  expect([ready.status, await ready.json()]).toMatchObject([200, { checks: { database: 'ok' } }]);
+  const service = await startWith({ ...Object.fromEntries(fixed), DATABASE_URL: pooler.url });
+  expect(await readiness(service)).toMatchObject({ status: 200, checks: { database: 'ok' } });
   expect((await post(service.apiUrl, '{"id":1,"name":"Monstera"}')).status).toBe(200);
 });

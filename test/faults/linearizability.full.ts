@@ -2,14 +2,13 @@ import { randomInt } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
 import { apiClient } from '../support/api-client.ts';
-import { TOKEN } from '../support/api-server.ts';
 import { ROUNDS } from '../support/faults/crash-rounds.ts';
 import { allDefinite, sendRandomRequests } from '../support/faults/random-requests.ts';
 import { forAllTests } from '../support/lifetimes.ts';
 import { signal } from '../support/servers/local-process.ts';
 import { ownPostgres } from '../support/servers/own-postgres.ts';
 import { startTcpProxy } from '../support/servers/tcp-proxy.ts';
-import { startService, temporaryFolder } from '../support/service-process.ts';
+import { startWith } from '../support/service-process.ts';
 import { connect, migratedDatabase, purgeOn, storedPlantsAt } from '../support/test-database.ts';
 
 /*
@@ -29,12 +28,7 @@ const LATENESS = 2_000;
 /** Seconds since a deletion until its id is freed: as an hour is for a service, longer than any statement is late. */
 const PURGE_AGE = 8;
 
-const environment = {
-  ACCESS_TOKENS: TOKEN,
-  LOG_LEVEL: 'error',
-  STATEMENT_TIMEOUT: '300ms',
-  STORE_TIMEOUT: '5s',
-};
+const environment = { LOG_LEVEL: 'error', STATEMENT_TIMEOUT: '300ms', STORE_TIMEOUT: '5s' };
 
 const postgres = forAllTests(() => ownPostgres(['fsync=off']));
 
@@ -44,7 +38,7 @@ test.each(Array.from({ length: ROUNDS }, (_, n) => n + 1))(
     const database = await migratedDatabase(postgres.url);
     const network = await startTcpProxy(database.url);
     const counts = { cut: 0, late: 0, frozen: 0, purged: 0 };
-    const start = async () => startService(await temporaryFolder(), { ...environment, DATABASE_URL: network.url });
+    const start = () => startWith({ ...environment, DATABASE_URL: network.url });
     const services = await Promise.all([start(), start(), start()]);
     const clients = services.map(({ apiUrl }) => apiClient(apiUrl));
     network.interfere(() => {
@@ -112,7 +106,7 @@ test('without a fault every answer is definite and right, and there are all kind
   const { url } = await migratedDatabase(postgres.url);
   // A busy machine is no fault.
   const patient = { ...environment, DATABASE_URL: url, STATEMENT_TIMEOUT: '20s', STORE_TIMEOUT: '60s' };
-  const start = async () => startService(await temporaryFolder(), patient);
+  const start = () => startWith(patient);
   const clients = (await Promise.all([start(), start()])).map(({ apiUrl }) => apiClient(apiUrl));
   const { counts, contradictions } = await sendRandomRequests(clients, (requests) => requests >= 10_000);
   for (const client of clients) client.close();

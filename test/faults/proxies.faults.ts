@@ -8,17 +8,15 @@ import { documentedCaddy, startCaddy } from '../support/servers/caddy.ts';
 import { startHaproxy } from '../support/servers/haproxy.ts';
 import { listening } from '../support/servers/local-server.ts';
 import { documentedNginx, startNginx } from '../support/servers/nginx.ts';
-import { type Service, startService, temporaryFolder } from '../support/service-process.ts';
+import { type Service, startWith } from '../support/service-process.ts';
 import { migratedDatabase } from '../support/test-database.ts';
 
 /* That the proxies which the documents set up hold up no request of the API, and lose none. */
 
 const database = forAllTests(() => migratedDatabase());
 
-async function start(environment: Record<string, string> = {}): Promise<Service> {
-  const own = { DATABASE_URL: database.url, ACCESS_TOKENS: TOKEN, LOG_LEVEL: 'warn' };
-  return startService(await temporaryFolder(), { ...own, ...environment });
-}
+const start = (environment: Record<string, string> = {}) =>
+  startWith({ DATABASE_URL: database.url, LOG_LEVEL: 'warn', ...environment });
 const portOf = (url: string) => Number(new URL(url).port);
 
 /** Lies between a proxy and the service. `open` is how many connections there are, `closers` which side closed them first. */

@@ -1,12 +1,12 @@
 import { expect, jest, test } from '@jest/globals';
 import { freePort } from '../../tooling/free-port.ts';
-import { CLOSE, TOKEN } from '../support/api-server.ts';
+import { CLOSE } from '../support/api-server.ts';
 import { eventually } from '../support/eventually.ts';
 import { ROUNDS } from '../support/faults/crash-rounds.ts';
 import { forEachTest } from '../support/lifetimes.ts';
 import { faultless, judge, naturals, startLoad } from '../support/load-clients.ts';
 import { samplesIn } from '../support/monitoring/prometheus.ts';
-import { type Service, startService, temporaryFolder } from '../support/service-process.ts';
+import { type Service, startWith } from '../support/service-process.ts';
 import { migratedDatabase, storedPlantsAt } from '../support/test-database.ts';
 
 /* Four instances that share one port by REUSE_PORT, under 64 connections, half of them for one request each. */
@@ -20,10 +20,9 @@ const LOADS = 4;
 const database = forEachTest(() => migratedDatabase());
 
 async function startInstance(port: number, managementPort = 0): Promise<Service> {
-  const service = await startService(await temporaryFolder(), {
+  const service = await startWith({
     MANAGEMENT_PORT: `${managementPort}`,
     DATABASE_URL: database.url,
-    ACCESS_TOKENS: TOKEN,
     REUSE_PORT: 'on',
     PORT: `${port}`,
     // Some connections of the load are idle.

@@ -3,7 +3,6 @@ import { beforeEach, expect, jest, test } from '@jest/globals';
 import type { NewPlant } from '../../src/domain/plant.ts';
 import { execute } from '../../tooling/execute.ts';
 import { apiClient } from '../support/api-client.ts';
-import { TOKEN } from '../support/api-server.ts';
 import { eventually } from '../support/eventually.ts';
 import { send } from '../support/load-clients.ts';
 import {
@@ -13,7 +12,7 @@ import {
   startSynchronousPair,
 } from '../support/servers/own-postgres.ts';
 import { startTcpProxy, type TcpProxy } from '../support/servers/tcp-proxy.ts';
-import { type Service, startService, temporaryFolder } from '../support/service-process.ts';
+import { type Service, startWith } from '../support/service-process.ts';
 import { storedPlantsAt } from '../support/test-database.ts';
 
 /* 200 means that the synchronous standby has the plant, too: losing the primary then loses nothing. */
@@ -30,9 +29,8 @@ let service: Service;
 beforeEach(async () => {
   pair = await startSynchronousPair();
   network = await startTcpProxy(pair.primary.url);
-  service = await startService(await temporaryFolder(), {
+  service = await startWith({
     DATABASE_URL: network.url,
-    ACCESS_TOKENS: TOKEN,
     POOL_SIZE: `${POOL_SIZE}`,
     STATEMENT_TIMEOUT: '300ms',
     STORE_TIMEOUT: '2s',
@@ -50,16 +48,6 @@ async function onStandby(): Promise<bigint[]> {
 }
 
 const SYNC_WAITS = "pg_stat_activity where wait_event = 'SyncRep'";
-
-test('answers neither a new plant nor its replays 200 while the standby is away, and recovers when it is back', async () => {
-  await created(1);
-  await shutDown(pair.standby);
-  expect(await Promise.all([2, 3, 4].map(create))).toEqual([503, 503, 503]);
-  expect(await Promise.all([2, 3, 4].map(create))).toEqual([503, 503, 503]);
-  pair.standby = await pair.standby.restart();
-  for (const id of [2, 1, 3, 4]) await created(id);
-  expect((await onStandby()).sort()).toEqual([1n, 2n, 3n, 4n]);
-});
 
 async function crashPrimary(): Promise<void> {
   await shutDown(pair.primary, 'SIGKILL');

@@ -6,14 +6,7 @@ import { freePort } from '../../tooling/free-port.ts';
 import { TOKEN } from '../support/api-server.ts';
 import { eventually } from '../support/eventually.ts';
 import { faultless, judge, type Load, naturals, startLoad } from '../support/load-clients.ts';
-import {
-  projectFile,
-  run,
-  type Service,
-  startNode,
-  startService,
-  temporaryFolder,
-} from '../support/service-process.ts';
+import { projectFile, run, type Service, startNode, startWith, temporaryFolder } from '../support/service-process.ts';
 import { emptyDatabase, storedPlantsAt } from '../support/test-database.ts';
 
 /*
@@ -94,8 +87,7 @@ test('from the last release, of two instances on Postgres, one after another, an
   };
   const ports = [await freePort(), await freePort()];
   const start = async (n: number, version: string) => {
-    const environment = { DATABASE_URL: database.url, ACCESS_TOKENS: TOKEN, PORT: `${ports[n]}` };
-    const service = await startService(await temporaryFolder(), environment, { version });
+    const service = await startWith({ DATABASE_URL: database.url, PORT: `${ports[n]}` }, { version });
     await eventually(async () => (await fetch(`${service.managementUrl}/ready`)).ok);
     return service;
   };

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { expect, test } from '@jest/globals';
 import { TOKEN } from '../support/api-server.ts';
-import { startService, temporaryFolder } from '../support/service-process.ts';
+import { startWith } from '../support/service-process.ts';
 import { migratedDatabase } from '../support/test-database.ts';
 import { fuzz } from './fuzz.ts';
 
@@ -9,7 +9,7 @@ import { fuzz } from './fuzz.ts';
 
 test('keeps to its document, whatever comes', async () => {
   const { url: DATABASE_URL, query } = await migratedDatabase();
-  const { apiUrl: url } = await startService(await temporaryFolder(), { DATABASE_URL, ACCESS_TOKENS: TOKEN });
+  const { apiUrl: url } = await startWith({ DATABASE_URL });
   const seed = randomInt(1, 2 ** 31 - 1_000_000);
   const { answers } = await fuzz({ url, token: TOKEN, query, requests: 2_000, seed });
   // Every kind of request has been among them.

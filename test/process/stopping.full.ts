@@ -3,18 +3,14 @@ import { freePort } from '../../tooling/free-port.ts';
 import { CLOSE, get, TOKEN } from '../support/api-server.ts';
 import { atEnd } from '../support/lifetimes.ts';
 import { beginUpload } from '../support/raw-request.ts';
-import {
-  type NodeProcess,
-  projectFile,
-  startProgram,
-  startService,
-  temporaryFolder,
-} from '../support/service-process.ts';
+import { type NodeProcess, projectFile, startProgram, startWith } from '../support/service-process.ts';
 import { migratedDatabase } from '../support/test-database.ts';
 
 /* How the service ends, started by npm or without it, and what it says meanwhile. */
 
 const ENVIRONMENT = { DATABASE_URL: 'postgres://127.0.0.1:1/plants', ACCESS_TOKENS: TOKEN };
+/** Longer than a test. */
+const DELAY = { SHUTDOWN_DELAY: '5m', SHUTDOWN_TIMEOUT: '10m' };
 
 /** What is said from the first signal on. */
 const said = (stderr: string) => stderr.slice(stderr.indexOf('Stopping')).trimEnd().split('\n');
@@ -22,9 +18,7 @@ const said = (stderr: string) => stderr.slice(stderr.indexOf('Stopping')).trimEn
 const IN_ORDER = 'Stopping: finishing requests in flight, within 10 s; a second signal stops at once.';
 
 test('says for how long it still accepts connections, and that a second signal has stopped it at once', async () => {
-  // Longer than the test.
-  const delay = { SHUTDOWN_DELAY: '5m', SHUTDOWN_TIMEOUT: '10m' };
-  const service = await startService(await temporaryFolder(), { ...ENVIRONMENT, ...delay });
+  const service = await startWith({ ...ENVIRONMENT, ...DELAY });
   service.kill('SIGTERM');
   await service.until(() => service.stderr().includes('Stopping'));
   service.kill('SIGINT');
@@ -36,8 +30,7 @@ test('says for how long it still accepts connections, and that a second signal h
 });
 
 test('opens no debugger at SIGUSR1, and waits for no SHUTDOWN_DELAY at SIGINT, which a person sends', async () => {
-  const delay = { SHUTDOWN_DELAY: '5m', SHUTDOWN_TIMEOUT: '10m' };
-  const service = await startService(await temporaryFolder(), { ...ENVIRONMENT, ...delay });
+  const service = await startWith({ ...ENVIRONMENT, ...DELAY });
   service.kill('SIGUSR1');
   for (let n = 0; n < 20; n++) expect((await fetch(`${service.managementUrl}/live`)).status).toBe(200);
   service.kill('SIGINT');
@@ -70,8 +63,7 @@ test.each([
 test('cuts searches on Postgres off at the deadline, which is no defect', async () => {
   const database = await migratedDatabase();
   await database.query("insert into plants (id, name) select id, 'Monstera' from generate_series(1, 1000000) as id");
-  const environment = { DATABASE_URL: database.url, ACCESS_TOKENS: TOKEN, SHUTDOWN_TIMEOUT: '1s', SHUTDOWN_DELAY: '0' };
-  const service = await startService(await temporaryFolder(), environment);
+  const service = await startWith({ DATABASE_URL: database.url, SHUTDOWN_TIMEOUT: '1s', SHUTDOWN_DELAY: '0' });
   const searches = Array.from({ length: 4 }, () => get(service.apiUrl, '/plants?name=nowhere', CLOSE));
   const responses = await Promise.all(searches);
   service.kill('SIGTERM');

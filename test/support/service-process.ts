@@ -4,6 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { NOBODY } from '../../tooling/postgres-server.ts';
+import { CLOSE, TOKEN } from './api-server.ts';
 import { eventually } from './eventually.ts';
 import { atEnd } from './lifetimes.ts';
 
@@ -174,4 +175,17 @@ export async function startService(
   const [, apiUrl = '', managementUrl = ''] = await found(/listens at (\S+), management at (\S+)\n/);
   const curl = async () => (await found(/^(curl .*)\n/m))[1] ?? '';
   return { ...service, apiUrl, managementUrl, curl };
+}
+
+/** The same in a folder of its own, with TOKEN. */
+export const startWith = async (environment: Record<string, string>, options?: ServiceOptions): Promise<Service> =>
+  startService(await temporaryFolder(), { ACCESS_TOKENS: TOKEN, ...environment }, options);
+
+/** What /ready says, once it has not to wait for the database, as on a busy machine. */
+export async function readiness({ managementUrl }: Pick<Service, 'managementUrl'>) {
+  for (;;) {
+    const response = await fetch(`${managementUrl}/ready`, { headers: CLOSE });
+    const body = (await response.json()) as { error?: number; checks: { database: string } };
+    if (!/^no response within/.test(body.checks.database)) return { ...body, status: response.status };
+  }
 }

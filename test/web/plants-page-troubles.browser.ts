@@ -19,7 +19,7 @@ import {
   signIn,
 } from '../support/programs/plants-page.ts';
 import { startTcpProxy } from '../support/servers/tcp-proxy.ts';
-import { projectFile, run, startService, temporaryFolder } from '../support/service-process.ts';
+import { projectFile, run, startService, startWith, temporaryFolder } from '../support/service-process.ts';
 import { migratedDatabase } from '../support/test-database.ts';
 
 /* The page without a token, with one that is withdrawn, and while the service or its database fails. */
@@ -103,9 +103,8 @@ test('needs no symbolic links of the repository, which Git does not make everywh
 test('shows a 503 while the database is away, and does what was wanted once it is back', async () => {
   const database = await migratedDatabase();
   const network = await startTcpProxy(database.url);
-  const service = await startService(await temporaryFolder(), {
+  const service = await startWith({
     DATABASE_URL: network.url,
-    ACCESS_TOKENS: TOKEN,
     STORE_TIMEOUT: '1s',
     STATEMENT_TIMEOUT: '200ms',
   });

@@ -1,15 +1,15 @@
 import { readFile } from 'node:fs/promises';
 import { expect, test } from '@jest/globals';
 import { parser } from '@prometheus-io/lezer-promql';
-import { Client } from 'pg';
 import { post as postBody, TOKEN } from '../../support/api-server.ts';
+import { openTransaction } from '../../support/disturbances.ts';
 import { tableRows } from '../../support/documents/markdown.ts';
 import { eventually } from '../../support/eventually.ts';
 import { forAllTests } from '../../support/lifetimes.ts';
 import { alertRules, queries, type Sample, samplesIn, sampleValue } from '../../support/monitoring/prometheus.ts';
 import { beginUpload, rawRequest } from '../../support/raw-request.ts';
 import { startTcpProxy } from '../../support/servers/tcp-proxy.ts';
-import { projectFile, type Service, startService, temporaryFolder } from '../../support/service-process.ts';
+import { projectFile, type Service, startWith } from '../../support/service-process.ts';
 import { migratedDatabase } from '../../support/test-database.ts';
 import { UNHEARD } from '../../support/webhooks/webhook-receiver.ts';
 
@@ -18,7 +18,7 @@ import { UNHEARD } from '../../support/webhooks/webhook-receiver.ts';
 const database = forAllTests(migratedDatabase);
 
 const start = async (environment: Record<string, string> = {}) =>
-  startService(await temporaryFolder(), { DATABASE_URL: database.url, ACCESS_TOKENS: TOKEN, ...environment });
+  startWith({ DATABASE_URL: database.url, ...environment });
 
 const post = ({ apiUrl }: Service, body: string, token = TOKEN) =>
   postBody(apiUrl, body, { Authorization: `Bearer ${token}` });
@@ -43,14 +43,12 @@ const ONE_AT_A_TIME = { MAX_REQUESTS: '1', STATEMENT_TIMEOUT: '20s', STORE_TIMEO
 
 /** One of everything that is counted: five requests. */
 async function everyKindOfRequest(service: Service): Promise<void> {
-  const other = new Client({ connectionString: database.directUrl });
-  await other.connect();
-  await other.query("begin; delete from plants; insert into plants values (1, 'not committed yet')");
+  const taken = "delete from plants; insert into plants values (1, 'not committed yet')";
+  const other = await openTransaction(database.directUrl, taken);
   const created = post(service, '{"id":1,"name":"Monstera"}');
   await eventually(async () => (await database.query(WAITING_FOR_A_LOCK)).length > 0);
   expect((await post(service, '{"id":1,"name":"refused"}')).status).toBe(503);
   await other.query('delete from plants where id = 1; commit');
-  await other.end();
   expect((await created).status).toBe(200);
   expect((await post(service, '{"id":1,"name":"another"}')).status).toBe(400);
   await metricsAfter(service, 3);

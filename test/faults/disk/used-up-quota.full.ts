@@ -6,7 +6,7 @@ import { execute } from '../../../tooling/execute.ts';
 import { NOBODY } from '../../../tooling/postgres-server.ts';
 import { get, post, TOKEN } from '../../support/api-server.ts';
 import { migratedPostgres } from '../../support/servers/own-postgres.ts';
-import { type Service, startService, temporaryFolder } from '../../support/service-process.ts';
+import { readiness, type Service, startService, startWith, temporaryFolder } from '../../support/service-process.ts';
 
 /*
  * A database that may not write more, as with a used-up quota: the files of its processes may only grow so large, which
@@ -30,8 +30,7 @@ const services: [string, () => Promise<Service>][] = [
     'Postgres',
     async () => {
       const { url } = await migratedPostgres();
-      const environment = { DATABASE_URL: url, POOL_SIZE: '1', ACCESS_TOKENS: TOKEN, STORE_TIMEOUT: '20s' };
-      const service = await startService(await temporaryFolder(), environment);
+      const service = await startWith({ DATABASE_URL: url, POOL_SIZE: '1', STORE_TIMEOUT: '20s' });
       expect((await create(service, 0, 'before')).status).toBe(200);
       const backends = await execute(url, "select pid from pg_stat_activity where application_name = 'plant-store'");
       // Even root may need to be who runs them.
@@ -46,11 +45,6 @@ const services: [string, () => Promise<Service>][] = [
 const longName = () => String.fromCodePoint(...Array.from(randomBytes(1_000), (octet) => 0x1f300 + octet));
 
 const create = ({ apiUrl }: Service, id: number, name: string) => post(apiUrl, JSON.stringify({ id, name }));
-
-async function ready({ managementUrl }: Service) {
-  const response = await fetch(`${managementUrl}/ready`);
-  return [response.status, await response.json()];
-}
 
 test.each(services)('%s: who writes gets 503, who reads is served, and operators are told', async (_name, start) => {
   const service = await start();
@@ -70,7 +64,7 @@ test.each(services)('%s: who writes gets 503, who reads is served, and operators
     },
   ]);
   const database = expect.stringMatching(/^ok, but the disk of the database is full, or its quota is used up/);
-  expect(await ready(service)).toMatchObject([200, { checks: { database } }]);
+  expect(await readiness(service)).toMatchObject({ status: 200, checks: { database } });
   expect((await get(service.apiUrl, '/plants/1')).status).toBe(200);
   expect((await get(service.apiUrl, `/plants/${id}`)).status).toBe(404);
 });

@@ -2,12 +2,11 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect } from '@jest/global
 import type { NewPlant } from '../../../src/domain/plant.ts';
 import { execute } from '../../../tooling/execute.ts';
 import { type PostgresServer, startPostgresServer } from '../../../tooling/postgres-server.ts';
-import { TOKEN } from '../api-server.ts';
 import { openTransaction } from '../disturbances.ts';
 import { eventually } from '../eventually.ts';
 import { type Answer, faultless, judge, send } from '../load-clients.ts';
 import { startTcpProxy, type TcpProxy } from '../servers/tcp-proxy.ts';
-import { type Service, startService, temporaryFolder } from '../service-process.ts';
+import { readiness, type Service, startWith } from '../service-process.ts';
 import { applyMigrations, storedPlantsAt } from '../test-database.ts';
 
 /* The service as a process, on a Postgres of its own behind a network of its own, for tests that spoil one of them. */
@@ -44,9 +43,8 @@ beforeEach(async () => {
   await forgetPlants();
 
   network = await startTcpProxy(postgres.url);
-  service = await startService(await temporaryFolder(), {
+  service = await startWith({
     DATABASE_URL: network.url,
-    ACCESS_TOKENS: TOKEN,
     POOL_SIZE: `${POOL_SIZE}`,
     SHUTDOWN_TIMEOUT: `${SHUTDOWN_TIMEOUT}ms`,
     ...deadlines,
@@ -115,10 +113,7 @@ export async function management(path: '/live' | '/ready'): Promise<number> {
 }
 
 /** What /ready says of the database. */
-export async function databaseCheck(): Promise<string> {
-  const response = await fetch(`${service.managementUrl}/ready`, { headers: { Connection: 'close' } });
-  return ((await response.json()) as { checks: { database: string } }).checks.database;
-}
+export const databaseCheck = async () => (await readiness(service)).checks.database;
 
 /**
  * Shows that all is over: the service is ready, what it refused is settled by sending it again, the table bears out

@@ -1,10 +1,9 @@
 import { expect } from '@jest/globals';
 import { execute } from '../../../tooling/execute.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
-import { TOKEN } from '../api-server.ts';
 import { eventually } from '../eventually.ts';
 import { plantsOf } from '../plants/plant-lines.ts';
-import { projectFile, type Service, startNode, startService, temporaryFolder } from '../service-process.ts';
+import { projectFile, type Service, startNode, startWith, temporaryFolder } from '../service-process.ts';
 import { type Receiver, webhooksTo } from './webhook-receiver.ts';
 
 /* Clients of a service that sends webhooks. */
@@ -35,7 +34,7 @@ export const rename = (id: bigint, name: string): Request => ['PUT', `/plants/${
 
 /** Starts a service on a database that announces plants to a receiver. */
 export const startAnnouncing = async (DATABASE_URL: string, { url }: Pick<Receiver, 'url'>): Promise<Service> =>
-  startService(await temporaryFolder(), { DATABASE_URL, ACCESS_TOKENS: TOKEN, ...webhooksTo(url) });
+  startWith({ DATABASE_URL, ...webhooksTo(url) });
 
 /**
  * Sends requests to such a service, and stops it once all that is stored is announced and the place of that, too.

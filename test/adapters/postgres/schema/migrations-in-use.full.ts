@@ -65,7 +65,7 @@ test('the search for long texts and the index of tags take longer than the limit
   await writer.query('rollback to unlocked');
   await eventually(async () => (await query(`${waiting} '%create index%'`)).length > 0);
   await writer.query('commit');
-  expect(await migrating).toMatchObject({ code: 0, stderr: '' });
+  expect(await migrating).toMatchObject({ code: 0 });
 });
 
 test('an index of tags that an interrupted migration has left invalid is built again', async () => {
@@ -96,13 +96,12 @@ test.each([
   const status = (second: string) => ({
     code: 0,
     stdout: migrations.map((name) => `${name}: ${name === migration ? second : 'applied'}\n`).join(''),
-    stderr: '',
   });
   await query(`update pg_index set indisvalid = false where indexrelid = '${index}'::regclass`);
   const problem = 'applied, but what it made is missing or incomplete: run npm run migrate';
-  expect(await migrate('status')).toEqual(status(problem));
+  expect(await migrate('status')).toMatchObject(status(problem));
   expect(await migrate()).toMatchObject({ code: 0, stdout: `${migration}: applied\n` });
-  expect(await migrate('status')).toEqual(status('applied'));
+  expect(await migrate('status')).toMatchObject(status('applied'));
   expect(await migrate()).toMatchObject({ code: 0, stdout: 'nothing to do\n' });
 });
 
