@@ -15,7 +15,7 @@ import { connect, migratedDatabase, plantsIn, purgeOn } from '../../../support/t
 
 /** In the statements that read where the feed ends, and in those of them that read a part of it, too. */
 const END = 'end_changed';
-const PART = 'is_deleted';
+const PART = 'as page';
 
 /* What only a database can show of the feed of changes, and purging. The rest is in test/contract. */
 
