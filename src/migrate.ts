@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { pino } from 'pino';
-import { renewFeed } from './adapters/postgres/changes/feed-state.ts';
+import { renewLog } from './adapters/postgres/change-log.ts';
 import { postgresServer } from './adapters/postgres/connections/pool.ts';
 import type { Database } from './adapters/postgres/database.ts';
 import { withAdvice } from './adapters/postgres/schema/advice.ts';
@@ -61,9 +61,9 @@ async function run(command: string): Promise<number> {
 async function runOnFile(command: string, dataDir: string): Promise<number> {
   say(`On: ${resolve(dataDir)}`);
   const { withDatabaseFile } = await import('./adapters/sqlite/command-file.ts');
-  const { renewFeed } = await import('./adapters/sqlite/changes/feed-reader.ts');
+  const { renewLog } = await import('./adapters/sqlite/file/schema.ts');
   return withDatabaseFile(dataDir, command !== 'renew-feed', async (file) => {
-    if (command === 'renew-feed') await renewFeed(file);
+    if (command === 'renew-feed') await renewLog(file.run);
     console.log(command === 'renew-feed' ? RENEWED : 'nothing to do');
     return 0;
   });
@@ -75,7 +75,7 @@ function report(names: readonly string[]): void {
 
 async function renew(database: Database): Promise<void> {
   await requireMigrations(database);
-  await renewFeed(database);
+  await renewLog(database);
   console.log(RENEWED);
 }
 

@@ -1,13 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { pino } from 'pino';
-import { feedReader } from '../adapters/postgres/changes/feed-reader.ts';
-import { plantPurge } from '../adapters/postgres/changes/plant-purge.ts';
+import { holderIn } from '../adapters/postgres/change-log.ts';
 import { type PostgresOptions, postgresServer } from '../adapters/postgres/connections/pool.ts';
 import { heldBackProblem } from '../adapters/postgres/readiness.ts';
 import { withAdvice } from '../adapters/postgres/schema/advice.ts';
 import { requireMigrations } from '../adapters/postgres/schema/schema-gate.ts';
-import { webhookEndpoints } from '../adapters/postgres/webhooks/webhook-endpoints.ts';
+import { plantPurge } from '../adapters/sql/changes/purge.ts';
 import { runner } from '../adapters/sql/run.ts';
+import { webhookEndpoints } from '../adapters/sql/webhooks/endpoints.ts';
 import { heldBackTime, LONG } from '../application/changes/held-back.ts';
 import type { Maintenance } from '../application/maintenance.ts';
 import { PlantStoreError } from '../domain/errors.ts';
@@ -38,9 +38,9 @@ export async function withPostgres<Result>(
     await requireMigrations(database);
     const run = runner(database, { gate: database.dialect, timeout: STORE_TIMEOUT, withAdvice });
     return await work({
-      purge: plantPurge(database, run),
-      webhooks: webhookEndpoints(database, run),
-      heldBack: async () => heldBackProblem(await untilClear(heldBackTime(feedReader(database).holder).secondsNow)),
+      purge: plantPurge(run),
+      webhooks: webhookEndpoints(run),
+      heldBack: async () => heldBackProblem(await untilClear(heldBackTime(holderIn(database)).secondsNow)),
     });
   } catch (error) {
     if (!(error instanceof PlantStoreError)) throw error;

@@ -1,6 +1,6 @@
-import { plantPurge } from '../adapters/sqlite/changes/purge.ts';
+import { plantPurge } from '../adapters/sql/changes/purge.ts';
+import { webhookEndpoints } from '../adapters/sql/webhooks/endpoints.ts';
 import { withDatabaseFile } from '../adapters/sqlite/command-file.ts';
-import { webhookEndpoints } from '../adapters/sqlite/webhooks/endpoints.ts';
 import type { Maintenance } from '../application/maintenance.ts';
 
 /** @throws FileError, saying what to do, if the database cannot be used */
@@ -13,7 +13,7 @@ export function withSqlite<Result>(
   return withDatabaseFile(
     dataDir,
     isReadOnly,
-    (file) => work({ purge: plantPurge(file), webhooks: webhookEndpoints(file), heldBack: async () => undefined }),
+    ({ run }) => work({ purge: plantPurge(run), webhooks: webhookEndpoints(run), heldBack: async () => undefined }),
     stop,
   );
 }

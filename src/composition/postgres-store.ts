@@ -1,14 +1,15 @@
 import { type PostgresOptions, postgresServer } from '../adapters/postgres/connections/pool.ts';
 import { failureOf } from '../adapters/postgres/failures.ts';
 import { readiness } from '../adapters/postgres/readiness.ts';
+import { registerEndpoints, registrationGate } from '../adapters/postgres/registration.ts';
 import { withAdvice } from '../adapters/postgres/schema/advice.ts';
 import { migrationGate } from '../adapters/postgres/schema/schema-gate.ts';
 import { postgresStore } from '../adapters/postgres/store.ts';
-import { endpointStates } from '../adapters/postgres/webhooks/webhook-endpoints.ts';
-import { webhookPositions } from '../adapters/postgres/webhooks/webhook-positions.ts';
-import { registerEndpoints, registrationGate } from '../adapters/postgres/webhooks/webhook-registration.ts';
 import { recentFailure } from '../adapters/sql/recent-failure.ts';
 import { runner } from '../adapters/sql/run.ts';
+import { endpointStates } from '../adapters/sql/webhooks/endpoints.ts';
+import { webhookPositions } from '../adapters/sql/webhooks/positions.ts';
+import { PlantStoreError } from '../domain/errors.ts';
 import { singleFlight } from '../process/single-flight.ts';
 import type { Store, StoreOptions } from './store.ts';
 
@@ -25,15 +26,15 @@ export function openPostgresStore(
   const writeGate = names.length === 0 ? gate : registrationGate(ensureRegistered, gate, log);
   const run = runner(database, { gate, writeGate, timeout, onFailure: failure.note, withAdvice });
   const { heldBack, ...store } = postgresStore(database, { run, timeout, onInsert });
-  const { description, connectionUse, isDistributed, close } = database;
+  const { description, connectionUse, dialect, close } = database;
   return {
     ...store,
     description,
     // If the database does not respond now, the gate finds out later.
-    hasFeed: async () => !(await isDistributed().catch(() => false)),
+    hasFeed: async () => !((await dialect().catch(() => undefined))?.log instanceof PlantStoreError),
     ready: readiness(database, webhooks, { log, failure, heldBack }),
-    positions: webhookPositions(database, run, names, ensureRegistered),
-    endpointStates: singleFlight(endpointStates(database, run)),
+    positions: webhookPositions(run, names, ensureRegistered),
+    endpointStates: singleFlight(endpointStates(run)),
     measures: {
       connections: connectionUse,
       // A scrape does not wait for them for long, and the next one must not begin them again.

@@ -1,8 +1,8 @@
+import { endpointStates, enterEndpoints } from '../adapters/sql/webhooks/endpoints.ts';
+import { webhookPositions } from '../adapters/sql/webhooks/positions.ts';
 import { openDatabaseFile } from '../adapters/sqlite/file/database-file.ts';
 import { readiness } from '../adapters/sqlite/readiness.ts';
 import { sqliteStore } from '../adapters/sqlite/store.ts';
-import { endpointStates } from '../adapters/sqlite/webhooks/endpoints.ts';
-import { enterEndpoints, webhookPositions } from '../adapters/sqlite/webhooks/positions.ts';
 import { say } from '../process/say.ts';
 import { singleFlight } from '../process/single-flight.ts';
 import type { Store, StoreOptions } from './store.ts';
@@ -23,14 +23,14 @@ export async function openSqliteStore(
   };
   const file = await openDatabaseFile(dataDir, { timeout, say, end });
   try {
-    await enterEndpoints(file, names);
+    await file.run('writes', (session) => enterEndpoints(session, names));
     return {
       ...sqliteStore(file, onInsert),
       description: file.description,
       hasFeed: async () => true,
       ready: readiness(file, names, log),
-      positions: webhookPositions(file, names),
-      endpointStates: singleFlight(endpointStates(file)),
+      positions: webhookPositions(file.run, names),
+      endpointStates: singleFlight(endpointStates(file.run)),
       measures: { connections: () => ({}), changesLag: async () => 0 },
       close: file.close,
     };

@@ -1,22 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { CompiledQuery, sql } from 'kysely';
+import { CompiledQuery } from 'kysely';
 import { pino } from 'pino';
 import type { Database } from '../../src/adapters/postgres/database.ts';
 import { readiness } from '../../src/adapters/postgres/readiness.ts';
+import { registerEndpoints } from '../../src/adapters/postgres/registration.ts';
 import { migrateUp } from '../../src/adapters/postgres/schema/migrator.ts';
-import {
-  endpointStates,
-  selectKnown,
-  webhookEndpoints,
-} from '../../src/adapters/postgres/webhooks/webhook-endpoints.ts';
-import { webhookPositions } from '../../src/adapters/postgres/webhooks/webhook-positions.ts';
-import { registerEndpoints } from '../../src/adapters/postgres/webhooks/webhook-registration.ts';
-import { MISSING_ROW } from '../../src/adapters/sql/endpoints-problem.ts';
-import { plantPurge } from '../../src/adapters/sqlite/changes/purge.ts';
+import { plantPurge } from '../../src/adapters/sql/changes/purge.ts';
+import type { Run } from '../../src/adapters/sql/run.ts';
+import { endpointStates, enterEndpoints, webhookEndpoints } from '../../src/adapters/sql/webhooks/endpoints.ts';
+import { MISSING_ROW } from '../../src/adapters/sql/webhooks/endpoints-problem.ts';
+import { webhookPositions } from '../../src/adapters/sql/webhooks/positions.ts';
 import { readiness as fileReadiness } from '../../src/adapters/sqlite/readiness.ts';
-import { webhookEndpoints as fileEndpoints } from '../../src/adapters/sqlite/webhooks/endpoints.ts';
-import { enterEndpoints, webhookPositions as filePositions } from '../../src/adapters/sqlite/webhooks/positions.ts';
 import { MAX_COUNTED } from '../../src/application/maintenance.ts';
 import type { Position } from '../../src/application/ports.ts';
 import type {
@@ -27,12 +22,12 @@ import type {
   ReadEntries,
 } from '../../src/application/webhooks/ports.ts';
 import { MIN_INT64 } from '../../src/domain/plant.ts';
-import { openTransaction } from '../support/disturbances.ts';
+import { observed, openTransaction } from '../support/disturbances.ts';
 import { embeddedPlants, openEmbedded } from '../support/embedded-store.ts';
 import { eventually } from '../support/eventually.ts';
 import { forAllTests } from '../support/lifetimes.ts';
 import { ownPostgres } from '../support/servers/own-postgres.ts';
-import { connect, migratedDatabase, plantsIn, purgeOn, runnerOn } from '../support/test-database.ts';
+import { connect, migratedDatabase, plantsIn, runnerOn } from '../support/test-database.ts';
 
 /* The table webhooks and what is read for it, on both databases, and what only one on Postgres can show. */
 
@@ -66,7 +61,13 @@ const leases = (positions: KeepPositions) => ({
 
 type Column = 'expires' | 'retry_at' | 'failing_since';
 
-/** What an instance of the service has of a database. */
+/** What an instance of the service has of either database. @param entered that every endpoint has its row, or had it */
+const webhooksOn = (run: Run, names: readonly string[], entered?: () => Promise<void> | undefined) => ({
+  ...leases(webhookPositions(run, names, entered)),
+  endpoints: webhookEndpoints(run),
+  purge: () => Array.fromAsync(plantPurge(run)({ minAge: 0, id: undefined }, false)),
+});
+
 function webhooksIn(database: Database, names = [ENDPOINT]) {
   const run = runnerOn(database);
   const ensureRegistered = registerEndpoints(database, names);
@@ -74,17 +75,15 @@ function webhooksIn(database: Database, names = [ENDPOINT]) {
     (await database.sql.executeQuery<Record<string, unknown>>(CompiledQuery.raw(text))).rows;
   return {
     plants: plantsIn(database),
-    ...leases(webhookPositions(database, run, names, ensureRegistered)),
+    ...webhooksOn(run, names, ensureRegistered),
     add: () => run('writes', async () => ensureRegistered()),
     /** Of the service when it starts again, or of another instance. */
-    another: (others = names) => webhooksIn(database, others),
-    endpoints: webhookEndpoints(database, run),
+    another: async (others = names) => webhooksIn(database, others),
     ready: (endpoints = names) =>
       readiness(
         database,
         endpoints.map((name) => ({ name })),
       )(),
-    purge: () => Array.fromAsync(purgeOn(database)({ minAge: 0, id: undefined }, false)),
     query,
     /** Moves a time of the clock of the database. */
     shift: (column: Column, milliseconds: number) =>
@@ -96,18 +95,16 @@ type Webhooks = ReturnType<typeof webhooksIn>;
 
 function webhooksInFile(file: Awaited<ReturnType<typeof openEmbedded>>, names = [ENDPOINT]) {
   const query = async (text: string) => file.sql.prepare(text).all();
+  const enter = (endpoints: readonly string[]) => file.run('writes', (session) => enterEndpoints(session, endpoints));
   return {
     plants: embeddedPlants(file),
-    ...leases(filePositions(file, names)),
-    add: async () => enterEndpoints(file, names),
-    another(others = names) {
-      // Done before the writes that follow.
-      void enterEndpoints(file, others);
+    ...webhooksOn(file.run, names),
+    add: () => enter(names),
+    async another(others = names) {
+      await enter(others);
       return webhooksInFile(file, others);
     },
-    endpoints: fileEndpoints(file),
     ready: (endpoints = names) => fileReadiness(file, endpoints, pino({ level: 'silent' }))(),
-    purge: () => Array.fromAsync(plantPurge(file)({ minAge: 0, id: undefined }, false)),
     query,
     shift: (column: Column, milliseconds: number) =>
       query(`update webhooks set ${column} = ${column} + ${milliseconds}`),
@@ -157,7 +154,7 @@ describe.each<[string, () => Promise<Webhooks | ReturnType<typeof webhooksInFile
     const { position } = await taken(store, 0);
     expect(await idsAfter(store, position)).toEqual([]);
     await store.plants.add(plant(2n));
-    await store.another().add();
+    await (await store.another()).add();
     await delay(10);
     expect((await taken(store)).position).toEqual(position);
     expect(await idsAfter(store, position)).toEqual([2n]);
@@ -171,7 +168,7 @@ describe.each<[string, () => Promise<Webhooks | ReturnType<typeof webhooksInFile
     expect(await store.renew(lease)).toBe('missing');
     expect(await store.ready()).toBe(`the webhook of ${ENDPOINT} gets nothing: ${MISSING_ROW}`);
     expect(await state()).toBeUndefined();
-    expect(await store.another().take()).toBeDefined();
+    expect(await (await store.another()).take()).toBeDefined();
   });
 
   test('reads pages of 200 plants, each once, also of those that share a transaction', async () => {
@@ -192,7 +189,7 @@ describe.each<[string, () => Promise<Webhooks | ReturnType<typeof webhooksInFile
     beforeEach(() => store.add());
 
     test('is held by one of many who want it, until it is released or expires by the clock of the database', async () => {
-      const both = [store, store.another()] as const;
+      const both = [store, await store.another()] as const;
       const all = await Promise.all(Array.from({ length: 20 }, (_, n) => both[n % 2 === 0 ? 0 : 1].take()));
       const held = all.filter((lease) => lease !== undefined);
       expect(held).toHaveLength(1);
@@ -249,7 +246,7 @@ describe.each<[string, () => Promise<Webhooks | ReturnType<typeof webhooksInFile
 
     test('is taken and renewed for many endpoints by one statement, each with its position', async () => {
       const names = Array.from({ length: 100 }, (_, n) => `hooks.example "${n}", {}`);
-      const [many, other] = [store.another(names), store.another(names)];
+      const [many, other] = [await store.another(names), await store.another(names)];
       const first = leasesIn(await many.takeAll([], MINUTE));
       expect(first.map(({ endpoint }) => endpoint).sort()).toEqual(names.toSorted());
       const [one, two] = first as [Lease, Lease];
@@ -318,7 +315,7 @@ describe.each<[string, () => Promise<Webhooks | ReturnType<typeof webhooksInFile
       expect(await store.ready()).toBe(
         `the webhook of ${ENDPOINT} (it responded with 410) is parked: see npm run webhooks -- status`,
       );
-      await store.another(['another one']).add();
+      await (await store.another(['another one'])).add();
       expect(await store.ready(['another one'])).toBeUndefined();
       expect(await store.endpoints.resume(ENDPOINT)).toBe(true);
       expect(await store.ready()).toBeUndefined();
@@ -444,7 +441,7 @@ describe('on a Postgres', () => {
     test('from a server that had more transactions, goes on once it is migrated', async () => {
       await store.query('update plants set changed = 1000000000000 + id');
       await store.query('update webhooks set changed = 1000000000001, id = 1');
-      const another = store.another(['another one']);
+      const another = await store.another(['another one']);
       await expect(another.add()).rejects.toMatchObject({ code: 'store_unavailable' });
       await expect(store.plants.readEntries(START)).rejects.toMatchObject({ code: 'store_unavailable' });
       await migrateUp(shared.database);
@@ -461,21 +458,24 @@ test('counts what waits by the index, also without statistics of the table', asy
   await query(`insert into plants (id, name, changed)
     select hashint8extended(n, 0), 'plant number ' || n, 1 + abs(hashint4(n) % 500) from generate_series(1, 100000) as n`);
   await webhooksIn(database).add();
-  const { rows } = await sql<Record<string, string>>`explain ${selectKnown}`.execute(database.sql);
-  const plan = rows.map((row) => row['QUERY PLAN']).join('\n');
+  const plans: unknown[] = [];
+  const explain = async (text: string, parameters: readonly unknown[]) =>
+    plans.push(...(await database.sql.executeQuery(CompiledQuery.raw(`explain ${text}`, [...parameters]))).rows);
+  await webhooksIn(observed(database, explain)).endpoints.states();
+  const plan = plans.map((row) => Object.values(row as object)).join('\n');
   expect(plan).toMatch(/Index .*Scan.* on plants\b/);
   expect(plan).not.toMatch(/(Seq|Bitmap Heap) Scan on plants\b/);
   // No count for metrics.
   const shown = { endpoint: ENDPOINT, position: expect.any(Object), end: expect.any(Object), isParked: false };
-  expect(await endpointStates(database, runnerOn(database))()).toEqual([shown]);
+  expect(await endpointStates(runnerOn(database))()).toEqual([shown]);
 });
 
 test('is told to operators also without the row of the feed, which a restore may have left out', async () => {
   const { database, query } = await onServer();
-  await webhooksIn(database).add();
+  const { add, endpoints } = webhooksIn(database);
+  await add();
   await query('delete from change_feed');
-  const { rows } = await selectKnown.execute(database.sql);
-  expect(rows).toEqual([expect.objectContaining({ endpoint: ENDPOINT, backlog: 0 })]);
+  expect(await endpoints.states()).toMatchObject([{ endpoint: ENDPOINT, backlog: 0 }]);
 });
 
 test('a row that is locked is passed over, and its lease is as it was', async () => {

@@ -3,7 +3,8 @@ import { cp, mkdir, readdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from '@jest/globals';
-import { enterEndpoints, webhookPositions } from '../../src/adapters/sqlite/webhooks/positions.ts';
+import { enterEndpoints } from '../../src/adapters/sql/webhooks/endpoints.ts';
+import { webhookPositions } from '../../src/adapters/sql/webhooks/positions.ts';
 import { embeddedPlants, openEmbedded, plantsInFile, storedPlantsIn } from '../support/embedded-store.ts';
 import { atEnd } from '../support/lifetimes.ts';
 import { readPage, readToEnd } from '../support/plants/changes.ts';
@@ -47,7 +48,7 @@ test('purge, status and migrate work beside the service and without it, and thos
   const folder = await temporaryFolder();
   const file = await openEmbedded(folder);
   const plants = embeddedPlants(file);
-  await enterEndpoints(file, [ENDPOINT]);
+  await file.run('writes', (session) => enterEndpoints(session, [ENDPOINT]));
   await plants.add({ id: 1n, name: 'Ficus' });
   const status = {
     code: 0,
@@ -61,7 +62,7 @@ test('purge, status and migrate work beside the service and without it, and thos
     stderr: `On: ${folder}\n1 deleted plant forgotten: the ids are free\n`,
   });
   expect(await plants.add({ id: 1n, name: 'another' })).toBe('created');
-  await webhookPositions(file, [ENDPOINT]).take([], 60_000);
+  await webhookPositions(file.run, [ENDPOINT]).take([], 60_000);
   expect((await run(folder, 'webhooks')).stdout).toBe(`${ENDPOINT}: delivers; changes that wait: 1\n`);
   expect(await run(folder, 'migrate')).toMatchObject({ code: 0, stdout: 'nothing to do\n' });
   expect(await run(folder, 'migrate', 'renew-feed')).toMatchObject({ code: 0 });

@@ -24,21 +24,17 @@ export const MUTANTS: Readonly<Record<string, readonly Mutant[]>> = {
     ['A purge frees no number of a change.', '1 + max(purged_changed, coalesce(', '1 + max(0, coalesce('],
     ['Each change of a plant has a number of its own.', 'ofUpdate: NEXT', 'ofUpdate: sql`plants.changed`'],
   ],
-  'adapters/sqlite/changes/purge.ts': [
-    ['Followers that may miss a deletion start again.', 'note.run(newest.changed, newest.id);', ''],
-  ],
-  'adapters/sqlite/backup.ts': [
-    ['A restore ends all positions of followers.', 'copy.exec(`update change_feed set store', 'copy.exec(`select'],
-  ],
-  'adapters/sqlite/webhooks/positions.ts': [
+  'adapters/sql/changes/purge.ts': [['Followers that may miss a deletion start again.', 'await note(', 'void (']],
+  'adapters/sqlite/backup.ts': [['A restore ends all positions of followers.', 'copy.exec(RENEW_LOG)', '']],
+  'adapters/sql/webhooks/lease-statements.ts': [
     [
       'Only the holder of the lease moves the position.',
-      'and holder = ?4',
-      'and ?4 is not null',
+      "parameter('holder'))} and (",
+      'sql`cast(holder as text)`)} and (',
       'from another position nobody moves it',
     ],
-    ['The lease of a killed process expires.', 'expires < now || expires > now + time', 'false'],
-    ['One service at a time delivers to an endpoint.', ', now) && isExpired', ', now)'],
+    ['The lease of a killed process expires.', 'holder is null or expires <', 'holder is null or 1 >'],
+    ['One service at a time delivers to an endpoint.', 'holder is null or expires <', "holder <> '' or expires <"],
   ],
   'application/webhooks/deliver-to-endpoint.ts': [
     ['The position is behind what is delivered.', 'acknowledged: start + gap,', 'acknowledged: start + wave.length,'],

@@ -1,4 +1,4 @@
-import { DatabaseSync } from 'node:sqlite';
+import type { DatabaseSync } from 'node:sqlite';
 import { type Process, randomOf, simulation } from './kernel.ts';
 
 /*
@@ -102,12 +102,6 @@ export function simulatedDisk(seed: number, { kill, note, fail, onCommit }: Disk
             run: (...values: Parameters<typeof run>) => disturbed(sql, kind, () => run(...values)),
             all: (...values: Parameters<typeof all>) => disturbed(sql, kind, () => all(...values)),
           });
-        },
-        // Of commands.
-        exec(text: string): void {
-          const exec = () => DatabaseSync.prototype.exec.call(sql, text);
-          if (text === 'begin immediate' || text === 'commit') disturbed(sql, text, exec);
-          else exec();
         },
       });
     },

@@ -20,7 +20,7 @@ import type { Row } from './table.ts';
 export const model: Dialect = {
   ...sqlite,
   change: { column: sql`, changed`, ofInsert: sql`, transaction_id()`, ofUpdate: sql`transaction_id()` },
-  lock: sql`and is_locked(cast(plants.id as text))`,
+  lock: () => sql`and is_locked(cast(plants.id as text))`,
 };
 
 type Outcome<T> = T | Error;

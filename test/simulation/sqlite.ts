@@ -1,9 +1,9 @@
-import { plantPurge } from '../../src/adapters/sqlite/changes/purge.ts';
+import { plantPurge } from '../../src/adapters/sql/changes/purge.ts';
+import { enterEndpoints, webhookEndpoints } from '../../src/adapters/sql/webhooks/endpoints.ts';
+import { webhookPositions } from '../../src/adapters/sql/webhooks/positions.ts';
 import { commandFileOn } from '../../src/adapters/sqlite/command-file.ts';
 import { databaseOn } from '../../src/adapters/sqlite/file/database.ts';
 import { sqliteStore } from '../../src/adapters/sqlite/store.ts';
-import { webhookEndpoints } from '../../src/adapters/sqlite/webhooks/endpoints.ts';
-import { enterEndpoints, webhookPositions } from '../../src/adapters/sqlite/webhooks/positions.ts';
 import { useCases } from '../../src/application/use-cases.ts';
 import { simulatedDisk } from './disk.ts';
 import type { Stage } from './faults.ts';
@@ -23,14 +23,22 @@ export function onSqlite(run: Run): Stage {
   const kill = (process: Process) => services.kill(process);
   const disk = simulatedDisk(plan.seed, { kill, note, fail, onCommit });
   const database = memoryDatabase(disk);
-  function onCommit(): void {
-    table.update();
-    database.noteLeases();
-  }
   const table = observedTable(run, database.rows, true);
   const receivers = webhookReceivers(run, table, database);
   const services = supervisedServices(run, opener(run, database, receivers, kill));
-  const operator = commands(run, database);
+  const operator = commands(database);
+
+  function onCommit(): void {
+    const [from, deleted] = [history.tick(), table.ids().filter((id) => table.stateOf(id) === 'deleted')];
+    table.update();
+    database.noteLeases();
+    const to = history.tick();
+    for (const id of deleted.filter((id) => table.stateOf(id) === 'absent')) {
+      run.mayExpire = true;
+      history.wrote(id, from, to, 'purge', (state) => (state === 'deleted' ? 'absent' : undefined));
+    }
+  }
+
   /** @param last the number of the last change in the backup */
   function restore(address: string, last: bigint, bringBackReceivers: () => void): void {
     for (const process of services.processes) kill(process);
@@ -90,9 +98,9 @@ function opener(
       connections.set(process, sql);
       const end = () => void setTimeout(kill, LAST_RESPONSES, process);
       const file = databaseOn(sql, { path: 'memory', timeout, lostFile: () => undefined, end });
-      await enterEndpoints(file, receivers.names);
+      await file.run('writes', (session) => enterEndpoints(session, receivers.names));
       const store = sqliteStore(file);
-      const endDelivery = receivers.deliver(process, store, webhookPositions(file, receivers.names));
+      const endDelivery = receivers.deliver(process, store, webhookPositions(file.run, receivers.names));
       return {
         cases: useCases(store),
         stopWaiting(): void {
@@ -106,8 +114,7 @@ function opener(
 }
 
 /** Operators' commands beside the services. */
-function commands(run: Run, database: MemoryDatabase) {
-  const { history } = run;
+function commands(database: MemoryDatabase) {
   const running = new Set<Process>();
 
   function start(name: string, work: (file: ReturnType<typeof commandFileOn>) => Promise<unknown>): void {
@@ -115,23 +122,7 @@ function commands(run: Run, database: MemoryDatabase) {
     running.add(process);
     simulation.later(process, 0, async () => {
       const sql = database.connect();
-      const file = commandFileOn(sql);
-      const select = sql.prepare('select id, deleted from plants where deleted is not null');
-      const tombstones = () => new Map(select.all().map(({ id, deleted }) => [id as bigint, deleted]));
-      await work({
-        ...file,
-        write(work) {
-          const [from, before] = [history.tick(), tombstones()];
-          const written = file.write(work);
-          const [after, to] = [tombstones(), history.tick()];
-          for (const [id, deleted] of before) {
-            if (after.get(id) === deleted) continue;
-            run.mayExpire = true;
-            history.wrote(id, from, to, name, (state) => (state === 'deleted' ? 'absent' : undefined));
-          }
-          return written;
-        },
-      });
+      await work(commandFileOn(sql));
       sql.close();
     });
   }
@@ -141,12 +132,12 @@ function commands(run: Run, database: MemoryDatabase) {
     /** @param minAge seconds */
     purge(minAge: number): void {
       start('purge', async (file) => {
-        for await (const _count of plantPurge(file)({ minAge, id: undefined }, false));
+        for await (const _count of plantPurge(file.run)({ minAge, id: undefined }, false));
       });
     },
-    resume: (endpoint: string) => start('resume', (file) => webhookEndpoints(file).resume(endpoint)),
+    resume: (endpoint: string) => start('resume', (file) => webhookEndpoints(file.run).resume(endpoint)),
     rewind: (endpoint: string, onDone: () => void) =>
-      start('rewind', (file) => webhookEndpoints(file).rewind(endpoint).then(onDone)),
+      start('rewind', (file) => webhookEndpoints(file.run).rewind(endpoint).then(onDone)),
     killAll(): void {
       for (const process of running) process.isDead = true;
     },

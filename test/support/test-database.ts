@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { pino } from 'pino';
-import { plantPurge } from '../../src/adapters/postgres/changes/plant-purge.ts';
 import { postgresServer } from '../../src/adapters/postgres/connections/pool.ts';
 import type { Database } from '../../src/adapters/postgres/database.ts';
 import { withAdvice } from '../../src/adapters/postgres/schema/advice.ts';
 import { migrateUp } from '../../src/adapters/postgres/schema/migrator.ts';
 import { postgresStore } from '../../src/adapters/postgres/store.ts';
+import { plantPurge } from '../../src/adapters/sql/changes/purge.ts';
 import { type Gate, type Run, runner } from '../../src/adapters/sql/run.ts';
 import type { NewPlant } from '../../src/domain/plant.ts';
 import { execute } from '../../tooling/execute.ts';
@@ -96,7 +96,7 @@ export function runnerOn(database: Database, timeout = 20_000): Run {
 
 /** The purge of a database. */
 export function purgeOn(database: Database) {
-  return plantPurge(database, runnerOn(database));
+  return plantPurge(runnerOn(database));
 }
 
 export type TestPlants = UncheckedPlants & Omit<ReturnType<typeof postgresStore>, keyof UncheckedPlants>;

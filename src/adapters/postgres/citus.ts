@@ -9,7 +9,7 @@ import { postgres } from './dialect.ts';
 import { failureOf, UnknownOutcomeError } from './failures.ts';
 
 /** Citus, with the table `plants` distributed over its servers. */
-export const citus: Dialect = {
+const citus: Dialect = {
   ...postgres,
   // It runs neither a subquery there nor recursive queries over all shards together.
   hidden: (count) => count,
@@ -31,6 +31,7 @@ export const citus: Dialect = {
           and tag is not distinct from ${before.tag ?? null} returning id`;
     },
   },
+  log: new PlantStoreError('changes_unavailable', 'there is no feed of changes: the table is distributed by Citus'),
 };
 
 /** Asks a database for its dialect. */
@@ -67,7 +68,7 @@ export async function explainInternalError(error: unknown, query: Query): Promis
 const NODES_TIMEOUT = 500;
 
 /** Creates a check whether all plants of a distributed table can be read now. It resolves to why not, in words. */
-export function nodesCheck({ sql: tables, isDistributed }: Database): () => Promise<string | undefined> {
+export function nodesCheck({ sql: tables }: Database): (dialect: Dialect) => Promise<string | undefined> {
   // The first plant of every shard. One at a time: while it waits for a node, it takes a connection.
   const ask = singleFlight(() =>
     tables.executeQuery(CompiledQuery.raw('select id from plants order by id limit 1')).then(
@@ -75,8 +76,8 @@ export function nodesCheck({ sql: tables, isDistributed }: Database): () => Prom
       (error: Error) => error.message,
     ),
   );
-  return async () => {
-    if (!(await isDistributed())) return undefined;
+  return async ({ distributed }) => {
+    if (distributed === undefined) return undefined;
     const timeout = delay(NODES_TIMEOUT, `no response within ${NODES_TIMEOUT} ms`, { ref: false });
     const problem = await Promise.race([ask(), timeout]);
     return problem && `not every node of Citus responds, and requests for plants of the others get 503: ${problem}`;

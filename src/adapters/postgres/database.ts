@@ -4,8 +4,6 @@ import type { Dialect, SqlDatabase } from '../sql/dialect.ts';
 export interface Database extends SqlDatabase {
   /** Asks which one it has now: Citus may distribute a table under a service. */
   readonly dialect: () => Promise<Dialect>;
-  /** Whether Citus has distributed the table `plants` over several servers. Once known, it stays the same. */
-  readonly isDistributed: () => Promise<boolean>;
   /** Its connections by state. */
   readonly connectionUse: () => { readonly busy: number; readonly idle: number; readonly unused: number };
   /**

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Dialect } from '../sql/dialect.ts';
+import { log } from './change-log.ts';
 
 /** The tag as its index has it (migration 0006), whatever the database's locale. */
 const TAG = sql`plants.tag collate "C"`;
@@ -21,12 +22,25 @@ export const postgres: Dialect = {
   rows: { returned: 2_001, passedOver: 20_000, searched: 2_000 },
   requireTags: () => {},
   items: (list) => sql`json_array_elements(${list}::json)`,
-  now: sql`now()`,
   change: { column: sql``, ofInsert: sql``, ofUpdate: sql`default` },
   // With FOR UPDATE, a foreign key that refers to the row would lock it as well.
-  lock: sql`for no key update of plants skip locked`,
+  lock: (table) => sql`for no key update of ${sql.table(table)} skip locked`,
   // After a crash or a terminated backend, a row can be visible yet missing there, and would be lost with the primary.
   // Evaluated once, since it refers to no row.
   awaitStandby: sql`(
     select pg_logical_emit_message(true, '', '') where current_setting('synchronous_standby_names') <> '')`,
+  log,
+  // Not now(), the start of the statement: what another instance has done since would lie ahead of it.
+  clock: {
+    now: sql`clock_timestamp()`,
+    later: (milliseconds) => sql`(clock_timestamp() + ${milliseconds} * interval '1 millisecond')`,
+    millisecondsSince: (time) => sql<number>`(extract(epoch from clock_timestamp() - ${time}) * 1000)::float8`,
+    longAgo: sql`'-infinity'`,
+  },
+  itsTable: {
+    column: sql`, plants`,
+    value: sql`, 'plants'::regclass`,
+    set: sql`, plants = 'plants'::regclass`,
+    isThere: sql`plants = 'plants'::regclass`,
+  },
 };

@@ -1,11 +1,12 @@
-import { CompiledQuery, sql } from 'kysely';
+import { CompiledQuery } from 'kysely';
 import type { Logger } from 'pino';
 import { LONG } from '../../application/changes/held-back.ts';
 import { PlantStoreError } from '../../domain/errors.ts';
 import { singleFlight } from '../../process/single-flight.ts';
-import { endpointsProblem } from '../sql/endpoints-problem.ts';
+import { requireLog } from '../sql/changes/reader.ts';
 import type { recentFailure } from '../sql/recent-failure.ts';
-import { requireChangeFeed } from './changes/feed-state.ts';
+import { endpointsProblem } from '../sql/webhooks/endpoints-problem.ts';
+import { sessionOn } from './change-log.ts';
 import { nodesCheck } from './citus.ts';
 import type { Database } from './database.ts';
 import { failureOf, SchemaError } from './failures.ts';
@@ -39,15 +40,16 @@ export function readiness(
       // First: what else fails then only follows from it.
       await requireMigrations(database);
       // At once: one after another, they would take longer than a probe waits if the database is far away or busy.
-      const [problems, setting] = await Promise.all([
+      const [problems, setting, session] = await Promise.all([
         dangers(database),
         database.verify(),
+        sessionOn(database),
         database.sql.executeQuery(CompiledQuery.raw(INSERT_NOTHING)),
       ]);
       const first =
-        (await nodesProblem()) ??
-        (await inWords(requireChangeFeed(database))) ??
-        (await inWords(problemOf(endpoints, database)));
+        (await nodesProblem(session.dialect)) ??
+        (await inWords(requireLog(session))) ??
+        (await inWords(endpointsProblem(session, endpoints)));
       const all = [options.failure?.problem(), first, setting, ...problems].filter(Boolean).join('; ');
       if (all !== logged && all) options.log?.warn({ problem: all }, 'ready, but something is wrong with the database');
       logged = all;
@@ -73,14 +75,6 @@ export function heldBackProblem(seconds: number): string | undefined {
     ? `the feed of changes has been held back for ${Math.floor(seconds)} s by an open transaction: ` +
         'pg_stat_activity and pg_prepared_xacts show it'
     : undefined;
-}
-
-/** Which of these endpoints get nothing until somebody acts. */
-async function problemOf(endpoints: readonly string[], { sql: database }: Database): Promise<string | undefined> {
-  if (endpoints.length === 0) return undefined;
-  const { rows } = await sql<{ endpoint: string; reason: string | null; isParked: boolean }>`
-    select endpoint, reason, parked as "isParked" from webhooks where endpoint = any(${endpoints})`.execute(database);
-  return endpointsProblem(endpoints, rows);
 }
 
 /** What a check resolves to, or why plants are not announced. A restore may have left a table out. */

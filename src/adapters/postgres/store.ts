@@ -1,4 +1,5 @@
 import { changeLog } from '../../application/changes/log.ts';
+import { logReader } from '../sql/changes/reader.ts';
 import { plantFinder } from '../sql/find.ts';
 import { readsInParts } from '../sql/reads-in-parts.ts';
 import { foreground, type Run } from '../sql/run.ts';
@@ -7,7 +8,7 @@ import { tagReader } from '../sql/tags.ts';
 import { listAdder } from '../sql/writes/add-all.ts';
 import { groupCommit } from '../sql/writes/group-commit.ts';
 import { plantWriter } from '../sql/writes/write.ts';
-import { feedReader } from './changes/feed-reader.ts';
+import { holderIn } from './change-log.ts';
 import type { Database } from './database.ts';
 
 interface StoreOptions {
@@ -22,14 +23,7 @@ interface StoreOptions {
 
 /** Plants in the table `plants`, and the feed of their changes. */
 export function postgresStore(database: Database, { run, timeout, batchRows = 256, onInsert }: StoreOptions) {
-  const { part, end, holder } = feedReader(database);
-  const { announce, ...feed } = changeLog({
-    part: (...range) => run('feed', () => part(...range)),
-    partForWebhooks: (...range) => run('backgroundReads', () => part(...range)),
-    end: () => run('feed', end),
-    // Of readiness and metrics, too, which wait for no request.
-    holder,
-  });
+  const { announce, ...feed } = changeLog({ ...logReader(run), holder: holderIn(database) });
   const write = plantWriter(run, database.failureOf, (created) => {
     if (created > 0) onInsert?.(created);
     announce();

@@ -1,4 +1,6 @@
 import type { ColumnType, Generated, Kysely, RawBuilder } from 'kysely';
+import type { LogState } from '../../application/changes/ports.ts';
+import type { PlantStoreError } from '../../domain/errors.ts';
 import type { NewPlant } from '../../domain/plant.ts';
 import type { RowChange } from './plant-rows.ts';
 
@@ -44,12 +46,10 @@ export interface Dialect {
   readonly requireTags: () => void;
   /** The items of a list, a parameter with the text of a JSON array, as rows with the column `value`. */
   readonly items: (list: RawBuilder<unknown>) => RawBuilder<unknown>;
-  /** The time of a deletion. */
-  readonly now: RawBuilder<unknown>;
   /** The number of the change that a statement makes: one more column of an INSERT with its value, unless it is the default, and in an UPDATE. */
   readonly change: Readonly<Record<'column' | 'ofInsert' | 'ofUpdate', RawBuilder<unknown>>>;
-  /** At the end of a SELECT of plants that are to be updated: locks their rows, and leaves out those that others have locked. */
-  readonly lock: RawBuilder<unknown>;
+  /** At the end of a SELECT of rows that are to be updated: locks them, and leaves out those that others have locked. */
+  readonly lock: (table: 'plants' | 'webhooks') => RawBuilder<unknown>;
   /** A column of a SELECT that makes its response wait until what it has read is on a synchronous standby, too. */
   readonly awaitStandby: RawBuilder<unknown>;
   /** Where the rows are on several servers, in place of the statements for lists. */
@@ -57,6 +57,34 @@ export interface Dialect {
     insert(plants: readonly NewPlant[]): RawBuilder<IdRow>;
     update(change: RowChange): RawBuilder<IdRow>;
   };
+  /** The log of changes, or why there is none. */
+  readonly log: LogDialect | PlantStoreError;
+  readonly clock: Clock;
+  /** To which table plants a row of `webhooks` belongs: in an INSERT and an UPDATE, and whether it is the one that there is. */
+  readonly itsTable: Readonly<Record<'column' | 'value' | 'set' | 'isThere', RawBuilder<unknown>>>;
+}
+
+/** Of the log of changes, over the one row of `change_feed`. */
+export interface LogDialect {
+  /** A SELECT of its state. */
+  readonly state: RawBuilder<LogState>;
+  /** Whether rows and the state are read by two statements: where a round trip costs less than the state beside each row. */
+  readonly isApart: boolean;
+  /** `settled` of its state. */
+  readonly settled: RawBuilder<bigint>;
+  /** Whether what was read with a state counts, or is to be read again. Rejects, saying what to do, if nothing can be read. */
+  isReadable(session: Session, state: LogState | undefined): Promise<boolean>;
+  /** Rejects in the same way. */
+  require(session: Session): Promise<void>;
+}
+
+/** The clock of the database, in its own type of times. */
+interface Clock {
+  readonly now: RawBuilder<unknown>;
+  readonly later: (milliseconds: RawBuilder<unknown>) => RawBuilder<unknown>;
+  readonly millisecondsSince: (time: RawBuilder<unknown>) => RawBuilder<number>;
+  /** Before all times. */
+  readonly longAgo: RawBuilder<unknown>;
 }
 
 export interface IdRow {

@@ -16,7 +16,7 @@ export interface PartResult<Row> extends QueryResult<Row> {
   readonly isCut?: boolean;
 }
 
-type Parameter<Values> = <Name extends keyof Values>(name: Name) => RawBuilder<Values[Name]>;
+export type Parameter<Values> = <Name extends keyof Values>(name: Name) => RawBuilder<Values[Name]>;
 
 /**
  * A statement that is compiled once for each dialect: for short ones Kysely takes longer to compile it than the database to
@@ -50,7 +50,7 @@ export function partStatement<Values extends object, Row>(
 }
 
 /** Compiles a query that values are put into. */
-export function withValues<Values extends object, Row>(
+function withValues<Values extends object, Row>(
   compile: (parameter: Parameter<Values>) => CompiledQuery<Row>,
   options: QueryOptions,
   encode: (value: unknown) => unknown = encoded,

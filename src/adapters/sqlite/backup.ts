@@ -6,7 +6,8 @@ import { FILE } from './file/database-file.ts';
 import { syncPath } from './file/disk.ts';
 import { FileError, failureOf } from './file/failures.ts';
 import { LOCKED_FILE, lockFolder } from './file/folder-lock.ts';
-import { NEW_IDENTITY } from './file/schema.ts';
+import { onceFree } from './file/once-free.ts';
+import { RENEW_LOG } from './file/schema.ts';
 
 /**
  * Writes a consistent copy of the database in a folder, also while the service runs. The copy has a feed identity of its own:
@@ -46,9 +47,9 @@ async function copyInto(folder: string, dataDir: string, target: string): Promis
   const path = join(folder, FILE);
   // SQLite accepts an empty file, which only this user may read.
   closeSync(openSync(path, 'w', 0o600));
-  await withDatabaseFile(dataDir, true, async ({ sql, read }) => {
+  await withDatabaseFile(dataDir, true, async ({ sql }) => {
     try {
-      await read(() => copyDatabase(sql, path));
+      await onceFree(() => copyDatabase(sql, path));
     } catch (error) {
       // Otherwise it would be that of the database.
       if (failureOf(error).isDiskFull) throw new FileError(`${target} cannot be written: its disk or quota is full`);
@@ -64,7 +65,7 @@ export function copyDatabase(sql: DatabaseSync, target: string): void {
   sql.prepare('vacuum into ?').run(target);
   const copy = new DatabaseSync(target);
   try {
-    copy.exec(`update change_feed set store = ${NEW_IDENTITY}`);
+    copy.exec(RENEW_LOG);
   } finally {
     copy.close();
   }

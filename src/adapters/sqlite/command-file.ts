@@ -1,16 +1,20 @@
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
+import { PlantStoreError } from '../../domain/errors.ts';
+import { runner } from '../sql/run.ts';
+import { sqlite } from './dialect.ts';
 import { fileAddress, openConnection } from './file/connection.ts';
 import { type DatabaseFile, FILE } from './file/database-file.ts';
+import { kyselyOver, withTransactions } from './file/driver.ts';
 import { FileError, failureOf } from './file/failures.ts';
 import { isLocked } from './file/folder-lock.ts';
-import { onceFree } from './file/once-free.ts';
+import { onceFree, PATIENCE } from './file/once-free.ts';
 import { requireVersion } from './file/schema.ts';
 import { isMissing, requireOwnWal, rewriteWal } from './file/wal.ts';
 
 /** What commands have of a file, beside the service or without it. */
-type CommandFile = Pick<DatabaseFile, 'sql' | 'read' | 'write'>;
+type CommandFile = Pick<DatabaseFile, 'sql' | 'run'>;
 
 /**
  * Opens the file for a command, which takes no lock of the folder and creates nothing, and closes it once the work is done.
@@ -52,9 +56,10 @@ export async function withDatabaseFile<T>(
     close();
     return result;
   } catch (error) {
-    const failure = failureOf(error);
+    const cause = error instanceof PlantStoreError ? error.cause : error;
+    const failure = failureOf(cause);
     const problem = failure.isBusy ? `another process has written to ${path} for too long: try again` : failure.problem;
-    if (problem === undefined || error instanceof FileError) throw error;
+    if (problem === undefined || cause instanceof FileError) throw cause;
     throw new FileError(`${problem}. Run the same command again once it works.`, { cause: error });
   } finally {
     // Also where the work has failed, which may be the reason.
@@ -62,23 +67,15 @@ export async function withDatabaseFile<T>(
   }
 }
 
-/** What a command does with an open connection: it waits for the locks of others, and each write is a transaction. */
+/** What a command does with an open connection: it waits for the locks of others. */
 export function commandFileOn(sql: DatabaseSync, stop?: AbortSignal): CommandFile {
-  function inTransaction<T>(work: () => T): T {
-    sql.exec('begin immediate');
-    try {
-      const result = work();
-      sql.exec('commit');
-      return result;
-    } finally {
-      if (sql.isTransaction) sql.exec('rollback');
-    }
+  function gate() {
+    stop?.throwIfAborted();
+    return sqlite;
   }
-
   return {
     sql,
-    read: (work) => onceFree(work, stop),
-    write: (work) => onceFree(() => inTransaction(work), stop),
+    run: withTransactions(runner({ sql: kyselyOver(sql), connections: 1, failureOf }, { gate, timeout: PATIENCE })),
   };
 }
 

@@ -1,8 +1,11 @@
 import { sql } from 'kysely';
 import type { Dialect } from '../sql/dialect.ts';
 
-/** A purge of the newest row must not free its number. */
-const NEXT = sql`(select 1 + max(purged_changed, coalesce((select max(changed) from plants), 0)) from change_feed)`;
+/** The number of the next transaction that writes plants. A purge of the newest row must not free its number. */
+const NEXT = sql<bigint>`1 + max(purged_changed, coalesce((select max(changed) from plants), 0))`;
+
+/** A function of the connection, in milliseconds since 1970. */
+const NOW = sql`clock_time()`;
 
 export const sqlite: Dialect = {
   isOneOf: (column, list) => sql<boolean>`${column} in (select value from json_each(${list}))`,
@@ -17,8 +20,26 @@ export const sqlite: Dialect = {
   rows: { returned: 500, passedOver: 5_000, searched: 500 },
   requireTags: () => {},
   items: (list) => sql`json_each(${list})`,
-  now: sql`clock_time()`,
-  change: { column: sql`, changed`, ofInsert: sql`, ${NEXT}`, ofUpdate: NEXT },
-  lock: sql``,
+  change: {
+    column: sql`, changed`,
+    ofInsert: sql`, (select ${NEXT} from change_feed)`,
+    ofUpdate: sql`(select ${NEXT} from change_feed)`,
+  },
+  // One transaction writes at a time.
+  lock: () => sql``,
   awaitStandby: sql`null`,
+  log: {
+    state: sql`select store as epoch, purged_changed, purged_id, ${NEXT} as next, ${NEXT} as settled from change_feed`,
+    settled: NEXT,
+    isApart: true,
+    isReadable: async () => true,
+    require: async () => {},
+  },
+  clock: {
+    now: NOW,
+    later: (milliseconds) => sql`(${NOW} + cast(${milliseconds} as integer))`,
+    millisecondsSince: (time) => sql<number>`(${NOW} - ${time})`,
+    longAgo: sql`0`,
+  },
+  itsTable: { column: sql``, value: sql``, set: sql``, isThere: sql`true` },
 };

@@ -1,7 +1,6 @@
 import type { Logger } from 'pino';
 import { singleFlight } from '../../process/single-flight.ts';
-import { endpointsProblem } from '../sql/endpoints-problem.ts';
-import { statement } from './file/connection.ts';
+import { endpointsProblem } from '../sql/webhooks/endpoints-problem.ts';
 import type { DatabaseFile } from './file/database-file.ts';
 import { failureOf } from './file/failures.ts';
 
@@ -10,28 +9,19 @@ const LARGE_WAL = 256 * 1024 ** 2;
 
 /** As `readiness` of Postgres. @param endpoints those of webhooks */
 export function readiness(file: DatabaseFile, endpoints: readonly string[], log: Pick<Logger, 'warn'>) {
-  const known = statement<{ endpoint: string; reason: string | null; parked: bigint }>(
-    file.sql,
-    'select endpoint, reason, parked from webhooks',
-  );
   let logged: string | undefined;
 
   async function problemsNow() {
     file.requireWritable();
     // The way of every write.
-    await file.write(() => {});
+    await file.run('writes', async () => {});
     const wal = file.walSize();
     return [
       file.failure.problem(),
       wal >= LARGE_WAL
         ? `the WAL has ${Math.round(wal / 1024 ** 2)} MB that a reader keeps from the file: end the backup or program that has it open`
         : undefined,
-      await file.read(() =>
-        endpointsProblem(
-          endpoints,
-          known.all().map(({ parked, ...row }) => ({ ...row, isParked: parked !== 0n })),
-        ),
-      ),
+      await file.run('reads', (session) => endpointsProblem(session, endpoints)),
     ];
   }
 

@@ -15,11 +15,6 @@ export interface Cursor {
 /** Before every row. */
 export const START: Position = { changed: 0n, id: MIN_INT64 };
 
-/** The position in two columns; undefined if they are null. */
-export function positionOf(changed: bigint | null, id: bigint | null): Position | undefined {
-  return changed === null || id === null ? undefined : { changed, id };
-}
-
 function purgedIn({ purged_changed, purged_id }: LogState): Position {
   return { changed: purged_changed, id: purged_id };
 }

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
-import { renewFeed } from '../../../src/adapters/sqlite/changes/feed-reader.ts';
-import { plantPurge } from '../../../src/adapters/sqlite/changes/purge.ts';
+import { plantPurge } from '../../../src/adapters/sql/changes/purge.ts';
+import { renewLog } from '../../../src/adapters/sqlite/file/schema.ts';
 import type { NewPlant } from '../../../src/domain/plant.ts';
 import { embeddedPlants, openEmbedded } from '../../support/embedded-store.ts';
 import { forEachTest } from '../../support/lifetimes.ts';
@@ -25,7 +25,9 @@ test('a purge finds them all, however many there are, in transactions of at most
   const many = Array.from({ length: 1_201 }, (_, n) => BigInt(n));
   await store.add(...many);
   await Promise.all(many.map((id) => store.plants.remove(id)));
-  expect(await Array.fromAsync(plantPurge(store.file)({ minAge: 0, id: undefined }, false))).toEqual([500, 500, 201]);
+  expect(await Array.fromAsync(plantPurge(store.file.run)({ minAge: 0, id: undefined }, false))).toEqual([
+    500, 500, 201,
+  ]);
 });
 
 test('a position of another file, of one that was set back, or from before a renewed identity has expired', async () => {
@@ -33,7 +35,7 @@ test('a position of another file, of one that was set back, or from before a ren
   const { next } = await readToEnd(store.plants);
   const other = embeddedPlants(await openEmbedded());
   await expect(readPage(other, next)).rejects.toMatchObject(expired);
-  await renewFeed(store.file);
+  await renewLog(store.file.run);
   await expect(readPage(store.plants, next)).rejects.toMatchObject(expired);
 });
 

@@ -5,9 +5,9 @@ import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { backUp } from '../../../src/adapters/sqlite/backup.ts';
-import { renewFeed } from '../../../src/adapters/sqlite/changes/feed-reader.ts';
 import { withDatabaseFile } from '../../../src/adapters/sqlite/command-file.ts';
 import { lockFolder } from '../../../src/adapters/sqlite/file/folder-lock.ts';
+import { renewLog } from '../../../src/adapters/sqlite/file/schema.ts';
 import { readiness } from '../../../src/adapters/sqlite/readiness.ts';
 import { sqliteStore } from '../../../src/adapters/sqlite/store.ts';
 import type { NewPlant } from '../../../src/domain/plant.ts';
@@ -52,8 +52,7 @@ test('only its user can read the file, and nothing but it and the lock is left o
 test.each(allReads)('%s is read in a slice of the time that reads have', async (_what, read) => {
   const { file } = await opened();
   const unread = new Error('no slice');
-  const refuse = () => Promise.reject(unread);
-  const store = sqliteStore({ ...file, read: refuse, run: refuse });
+  const store = sqliteStore({ ...file, run: () => Promise.reject(unread) });
   await expect(read(store)).rejects.toBe(unread);
 });
 
@@ -115,7 +114,7 @@ test.each<[string, (folder: string) => Promise<unknown>, RegExp]>([
   const files = async () => (await readdir(folder, { recursive: true })).filter((name) => name !== 'lock.db');
   const before = await files();
   await expect(openEmbedded(folder)).rejects.toThrow(message);
-  await expect(withDatabaseFile(folder, false, renewFeed)).rejects.toThrow(message);
+  await expect(withDatabaseFile(folder, false, ({ run }) => renewLog(run))).rejects.toThrow(message);
   expect(await files()).toEqual(before);
 });
 
@@ -169,10 +168,11 @@ test.each([
   const { file } = await opened(500);
   let isOver = false;
   const flood = async () => {
-    while (!isOver) await file.write(work).catch(() => {});
+    while (!isOver) await file.run('writes', async () => work()).catch(() => {});
   };
   const flooding = Promise.all(Array.from({ length: 10 }, flood));
-  expect(await file.write(() => 'done', { isBackground: true, until: performance.now() + 20_000 })).toBe('done');
+  const until = performance.now() + 20_000;
+  expect(await file.run('backgroundWrites', async () => 'done', { until })).toBe('done');
   isOver = true;
   await flooding;
 });
@@ -226,7 +226,7 @@ test('a command waits neither for another process at its end nor once it is stop
   await file.close();
   connectionTo(folder).exec('begin immediate');
   const stop = AbortSignal.abort('stopped');
-  await expect(withDatabaseFile(folder, false, ({ write }) => write(() => 1), stop)).rejects.toBe('stopped');
+  await expect(withDatabaseFile(folder, false, ({ run }) => renewLog(run), stop)).rejects.toBe('stopped');
   await expect(withDatabaseFile(folder, false, async () => fail())).rejects.toThrow('a defect');
   expect(await withDatabaseFile(folder, false, async () => 'done')).toBe('done');
 });
@@ -278,7 +278,7 @@ test('a damaged page that only its check reads makes it not ready, in words', as
     .get() as { rootpage?: number };
   bytes.fill(0xff, 4_096 * (rootpage - 1), 4_096 * rootpage);
   await writeFile(path, bytes);
-  const ready = readiness(await openEmbedded(folder), [], pino({ level: 'silent' }));
+  const ready = readiness(await openEmbedded(folder), ['hooks.example'], pino({ level: 'silent' }));
   await expect(ready()).rejects.toThrow('it is damaged: restore a backup');
 });
 

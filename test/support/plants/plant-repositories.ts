@@ -1,4 +1,4 @@
-import { plantPurge } from '../../../src/adapters/sqlite/changes/purge.ts';
+import { plantPurge } from '../../../src/adapters/sql/changes/purge.ts';
 import type { NewPlant } from '../../../src/domain/plant.ts';
 import { citusDatabase } from '../../../tooling/citus-cluster.ts';
 import { embeddedPlants, openEmbedded, plantsInFile } from '../embedded-store.ts';
@@ -38,7 +38,7 @@ async function fake(): Promise<Repositories> {
 async function embedded(): Promise<Repositories> {
   const file = await openEmbedded();
   const all = () => plantsInFile(file);
-  return { instances: [embeddedPlants(file)], all, purge: plantPurge(file), query: (text) => file.sql.exec(text) };
+  return { instances: [embeddedPlants(file)], all, purge: plantPurge(file.run), query: (text) => file.sql.exec(text) };
 }
 
 /** On the tests' server, unless the address of one is given. */

@@ -3,7 +3,7 @@ import { Kysely } from 'kysely';
 import { Client, type ClientBase, type ClientConfig, type CustomTypesConfig, Pool, type PoolClient, types } from 'pg';
 import type { Logger } from 'pino';
 import { PlantStoreError } from '../../../domain/errors.ts';
-import { citus, dialectOf } from '../citus.ts';
+import { dialectOf } from '../citus.ts';
 import type { Database } from '../database.ts';
 import { ConnectionError, failureOf } from '../failures.ts';
 import { abandonedStatements } from './abandoned-statements.ts';
@@ -100,13 +100,11 @@ export function postgresServer(options: PostgresOptions, log: Logger): Database 
 
   const { host, port, database } = new Client(driver);
   const sql: Database['sql'] = new Kysely({ dialect: kyselyDialect(validConnection) });
-  let isDistributed: boolean | undefined;
   return {
     sql,
     connections: poolSize,
     failureOf,
     dialect: () => dialectOf(sql),
-    isDistributed: async () => (isDistributed ??= (await dialectOf(sql)) === citus),
     connectionUse: () => ({
       busy: pool.totalCount - pool.idleCount,
       idle: pool.idleCount,

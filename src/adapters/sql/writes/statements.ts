@@ -28,15 +28,15 @@ const selectFound = statement<{ ids: readonly bigint[] }, SelectedRow>(
 
 // A row that somebody else has locked holds up no other, and no two such statements can deadlock.
 const updateFound = statement<{ changes: readonly unknown[] }, IdRow>(
-  (parameter, { items, change, now, lock }) => sql<IdRow>`with wanted as (
+  (parameter, { items, change, clock, lock }) => sql<IdRow>`with wanted as (
       select ${int8(0)} as wanted_id, ${int8(1)} as version, ${text(2)} as new_name, ${text(3)} as new_tag,
         ${text(4)} as deletion
       from ${items(parameter('changes'))} as item
     ), current as (
       select wanted.* from wanted join plants on plants.id = wanted_id
-      where plants.deleted is null and plants.changed = version ${lock}
+      where plants.deleted is null and plants.changed = version ${lock('plants')}
     )
-    update plants set name = new_name, tag = new_tag, deleted = case when deletion is not null then ${now} end,
+    update plants set name = new_name, tag = new_tag, deleted = case when deletion is not null then ${clock.now} end,
       changed = ${change.ofUpdate}
     from current where plants.id = wanted_id returning id`,
 );

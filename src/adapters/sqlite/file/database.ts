@@ -12,11 +12,6 @@ const CONNECTIONS = 4;
 /** Milliseconds until what another process has kept from its lock is tried again, as in run.ts. */
 const BUSY_PAUSE = { first: 5, longest: 20 };
 
-interface WriteOptions {
-  readonly until?: number | undefined;
-  readonly isBackground?: boolean;
-}
-
 interface DatabaseOptions {
   /** Where the file is, for messages. */
   readonly path: string;
@@ -65,16 +60,6 @@ export function databaseOn(sql: DatabaseSync, { path, timeout, lostFile, end }: 
     sql,
     timeout,
     run,
-    write: <T>(work: () => T, { until, isBackground = false }: WriteOptions = {}): Promise<T> =>
-      run(isBackground ? 'backgroundWrites' : 'writes', async () => work(), { until }),
-    /** @param work statements that take no longer than some milliseconds, and leave no transaction open */
-    read: <T>(work: () => T): Promise<T> =>
-      run('feed', (session) =>
-        session.sql.connection().execute(async () => {
-          check();
-          return work();
-        }),
-      ),
     /** What has failed lately, in words. */
     failure,
     walSize: checkpoint.behind,

@@ -16,11 +16,11 @@ const TRANSACTION = 4;
 
 interface DriverOptions {
   /** Throws while the file must not be used. */
-  readonly check: () => void;
+  readonly check?: () => void;
   /** Called after each transaction. */
-  readonly onEnd: () => void;
+  readonly onEnd?: () => void;
   /** Called when it is not known what is on the disk. From then on `check` must throw. */
-  readonly onLostSync: (error: unknown) => void;
+  readonly onLostSync?: (error: unknown) => void;
 }
 
 /**
@@ -28,7 +28,10 @@ interface DriverOptions {
  * arrive. The event loop turns before the first of them, and again once they have taken some milliseconds: otherwise synchronous
  * statements behind `await` would keep all sockets waiting.
  */
-export function kyselyOver(database: DatabaseSync, { check, onEnd, onLostSync }: DriverOptions): Kysely<Tables> {
+export function kyselyOver(
+  database: DatabaseSync,
+  { check = () => {}, onEnd = () => {}, onLostSync = () => {} }: DriverOptions = {},
+): Kysely<Tables> {
   const prepared = new Map<string, StatementSync>();
   let end = 0;
   let isChecked = false;

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { failureOf } from './failures.ts';
 
 /** Milliseconds for which a start and a command wait for the lock of another process. */
-const PATIENCE = 30_000;
+export const PATIENCE = 30_000;
 
 /** Milliseconds until they try again. SQLite's own waits would keep signals from acting. */
 const PAUSE = 10;

@@ -1,11 +1,16 @@
 import { DatabaseSync } from 'node:sqlite';
+import { CompiledQuery } from 'kysely';
+import type { Run } from '../../sql/run.ts';
 import { FileError } from './failures.ts';
 
 /** From which version on a file is not for this program: steps before it only add what an older program need not know. */
 const NEXT_MAJOR = 1_000;
 
 /** What the positions of a feed belong to: 32 hexadecimal digits, at random. */
-export const NEW_IDENTITY = 'lower(hex(randomblob(16)))';
+const NEW_IDENTITY = 'lower(hex(randomblob(16)))';
+
+/** Ends all positions of consumers. */
+export const RENEW_LOG = `update change_feed set store = ${NEW_IDENTITY}`;
 
 /**
  * What each version of the schema adds to the former version, by `user_version`. A deleted plant stays as a row without
@@ -80,7 +85,7 @@ export function applySchema(sql: DatabaseSync, path: string): void {
           'restore the whole database, or set DATA_DIR to another folder',
       );
     }
-    const adopt = `update change_feed set store = ${NEW_IDENTITY}; pragma user_version = ${version}`;
+    const adopt = `${RENEW_LOG}; pragma user_version = ${version}`;
     sql.exec(`begin immediate; ${adopt}; commit`);
   }
   for (let version = versionOf(sql) + 1; version <= STEPS.length; version++) {
@@ -103,6 +108,11 @@ function dumpedVersion(texts: readonly string[]): number {
 function textsIn(sql: DatabaseSync): string[] {
   const rows = sql.prepare('select sql from sqlite_schema where sql is not null').all();
   return rows.map(({ sql }) => `${sql}`.replace(/\s+/g, ' '));
+}
+
+/** For a file that was set back to a copy. */
+export async function renewLog(run: Run): Promise<void> {
+  await run('writes', ({ sql }) => sql.executeQuery(CompiledQuery.raw(RENEW_LOG)));
 }
 
 function versionOf(sql: DatabaseSync): number {

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { postgres } from '../../../../src/adapters/postgres/dialect.ts';
-import { registrationGate } from '../../../../src/adapters/postgres/webhooks/webhook-registration.ts';
+import { registrationGate } from '../../../../src/adapters/postgres/registration.ts';
 
 /* When plants can be written beside webhooks. */
 

@@ -1,32 +1,21 @@
-import { sql } from 'kysely';
 import type { Logger } from 'pino';
-import { PlantStoreError } from '../../../domain/errors.ts';
-import { MIN_INT64 } from '../../../domain/plant.ts';
-import type { Dialect } from '../../sql/dialect.ts';
-import type { Gate } from '../../sql/run.ts';
-import { lastBefore, requireChangeFeed, SETTLED } from '../changes/feed-state.ts';
-import type { Database } from '../database.ts';
-import { failureOf, SchemaError } from '../failures.ts';
-import { repeatedCheck } from '../repeated-check.ts';
+import { PlantStoreError } from '../../domain/errors.ts';
+import type { Dialect } from '../sql/dialect.ts';
+import type { Gate } from '../sql/run.ts';
+import { enterEndpoints } from '../sql/webhooks/endpoints.ts';
+import { sessionOn } from './change-log.ts';
+import type { Database } from './database.ts';
+import { failureOf, SchemaError } from './failures.ts';
+import { repeatedCheck } from './repeated-check.ts';
 
 /**
  * Gives each endpoint that is not known a place at the end of the feed, once (docs/adr/0011-webhooks-on-the-log.md).
  *
  * @returns a function that resolves once all have a place, and returns undefined from then on. It rejects with the
- * errors of the database, and as requireChangeFeed does
+ * errors of the database, and as requireLog does
  */
 export function registerEndpoints(database: Database, endpoints: readonly string[]): () => Promise<void> | undefined {
-  return repeatedCheck(async () => {
-    const { rows: known } = await sql<{ endpoint: string }>`select endpoint from webhooks`.execute(database.sql);
-    const missing = endpoints.filter((name) => !known.some(({ endpoint }) => endpoint === name));
-    if (missing.length === 0) return;
-    await requireChangeFeed(database);
-    await sql`insert into webhooks (endpoint, plants, changed, id)
-      select endpoint, 'plants'::regclass, coalesce(last.changed, 0), coalesce(last.id, ${MIN_INT64})
-      from jsonb_array_elements_text(${JSON.stringify(missing)}::jsonb) as endpoint, change_feed
-      left join lateral (${lastBefore(SETTLED)}) as last on true where single = 1
-      on conflict do nothing`.execute(database.sql);
-  });
+  return repeatedCheck(async () => enterEndpoints(await sessionOn(database), endpoints));
 }
 
 /**

@@ -1,0 +1,126 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { LogReader, LogState } from '../../application/changes/ports.ts';
+import { PlantStoreError } from '../../domain/errors.ts';
+import { logOf } from '../sql/changes/reader.ts';
+import type { LogDialect, Session } from '../sql/dialect.ts';
+import type { Database } from './database.ts';
+import { SchemaError } from './failures.ts';
+
+/*
+ * Where the server is in the history of transactions, as SQL over the one row of change_feed. `where single = 1` tells the
+ * planner that it is one: it would expect a thousand, and take the trouble of JIT compilation.
+ */
+
+/**
+ * The transaction from which on transactions may still be open. What earlier transactions have written is final in its
+ * order: later ones have higher numbers. The shift is explained in migration 0003.
+ */
+const SETTLED = sql<bigint>`pg_snapshot_xmin(pg_current_snapshot())::text::bigint + shift`;
+
+/** The next transaction: the snapshot shows nothing of it and of later ones. */
+const NEXT = sql<bigint>`pg_snapshot_xmax(pg_current_snapshot())::text::bigint + shift`;
+
+/**
+ * Whether nothing lies ahead of the server, where what is written now would never be read. A restore can end that at any
+ * time; the index is the last of its steps.
+ */
+const IS_INTACT = sql<boolean>`to_regclass('plants_by_change') is not null
+  and greatest(purged_changed, (select max(changed) from plants)) < ${NEXT}`;
+
+/** 16 of the hexadecimal digits of a SHA-256. */
+const digest = (...values: readonly RawBuilder<unknown>[]) =>
+  sql`left(encode(sha256(convert_to(concat_ws('/', ${sql.join(values)}), 'UTF8')), 'hex'), 16)`;
+
+/** The server's identity, the database and the table: a restored table is another one, with the plants of its dump. */
+const TABLE = digest(
+  sql`(select system_identifier from pg_control_system())`,
+  sql`(select oid from pg_database where datname = current_database())`,
+  sql`'plants'::regclass::oid`,
+);
+
+/** After a promotion or a restore, transaction ids may go on from an earlier number, in another timeline. */
+const TIMELINE = sql`substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)`;
+
+const EPOCH = sql<string>`(${TABLE} || ${digest(TIMELINE, sql`store`)})`;
+
+/** Of the state of the feed, beside what every database has. */
+interface State {
+  readonly is_intact?: boolean;
+  /** Whether the timeline has no identity of its own yet. */
+  readonly is_unnamed?: boolean;
+}
+
+export const log: LogDialect = {
+  settled: SETTLED,
+  isApart: false,
+  state: sql<LogState & State>`
+    select epoch, purged_changed, purged_id, next, settled, is_intact, not recorded ? epoch as is_unnamed
+    from (
+      select ${EPOCH} as epoch, purged_changed, purged_id, ${NEXT} as next, ${SETTLED} as settled,
+        ${IS_INTACT} as is_intact, recorded
+      from change_feed where single = 1
+    ) as state offset 0`,
+  async isReadable({ sql }, state: (LogState & State) | undefined) {
+    requireIntact(state);
+    if (state?.is_unnamed) await nameTimeline.execute(sql);
+    return !state?.is_unnamed;
+  },
+  async require(session) {
+    const query = sql<State>`select ${IS_INTACT} as is_intact from change_feed where single = 1`;
+    requireIntact((await query.execute(session.sql)).rows[0]);
+  },
+};
+
+function requireIntact(state: State | undefined): void {
+  if (state === undefined) throw new SchemaError(NO_ROW);
+  if (!state.is_intact) {
+    throw new SchemaError('the plants come from another server, or were restored in part: run npm run migrate');
+  }
+}
+
+/** For statements that have no request. */
+export const sessionOn = async ({ sql, dialect }: Database): Promise<Session> => ({ sql, dialect: await dialect() });
+
+/** As `holder` of LogReader. Readiness and metrics, which ask for it, wait for no request. */
+export const holderIn =
+  (database: Database): LogReader['holder'] =>
+  async () => {
+    const { sql, dialect } = await sessionOn(database);
+    return dialect.log instanceof PlantStoreError ? undefined : (await selectHolder.execute(sql)).rows[0];
+  };
+
+const selectHolder = sql<{ readonly settled: bigint; readonly age: number | null }>`
+  select settled, extract(epoch from clock_timestamp() - coalesce(xact_start, prepared))::float8 as age
+  from (
+    select pg_snapshot_xmin(now)::xid as oldest, ${SETTLED} as settled
+    from change_feed, pg_current_snapshot() as now where single = 1 and pg_snapshot_xmin(now) < pg_snapshot_xmax(now)
+  ) as held left join pg_stat_activity on backend_xid = oldest left join pg_prepared_xacts on transaction = oldest`;
+
+const NO_ROW = 'the table change_feed has no row: run npm run migrate';
+
+/**
+ * Servers that are promoted or restored apart from each other may number their timelines alike. So each timeline gets an
+ * identity of its own: a random one in `store`, whose epoch is the key in `recorded`. A server that has both columns from
+ * another timeline lacks the key of its own.
+ *
+ * @param store of the row as it was; `store` in EPOCH is the new one
+ */
+const renewed = (store: RawBuilder<unknown>) => sql`
+  update change_feed set (store, recorded) = (
+    select store, jsonb_build_object(${EPOCH}, 0) from (select ${store} as store) as renewed
+  ) where single = 1`;
+
+/** Of the first reader of a timeline. Those who come at the same time wait for it, and change nothing. */
+const nameTimeline = sql`
+  ${renewed(sql`case when recorded = '{}' then store else gen_random_uuid() end`)} and not recorded ? ${EPOCH}`;
+
+/**
+ * Ends all positions of consumers, for restores that nothing shows.
+ *
+ * @throws PlantStoreError `changes_unavailable`, or SchemaError
+ */
+export async function renewLog(database: Database): Promise<void> {
+  logOf(await database.dialect());
+  const { rows } = await sql`${renewed(sql`gen_random_uuid()`)} returning 1`.execute(database.sql);
+  if (rows.length === 0) throw new SchemaError(NO_ROW);
+}

@@ -1,0 +1,111 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { type RawBuilder, sql } from 'kysely';
+import { isAfter } from '../../../application/changes/cursor.ts';
+import type { PurgeSelection } from '../../../application/maintenance.ts';
+import type { Position } from '../../../application/ports.ts';
+import { PlantStoreError } from '../../../domain/errors.ts';
+import { MAX_INT64, MIN_INT64 } from '../../../domain/plant.ts';
+import type { Dialect, Session } from '../dialect.ts';
+import type { Run } from '../run.ts';
+import { statement } from '../statement.ts';
+
+/** Rows that are looked at in a part. */
+const SCANNED = 5_000;
+
+/** Rows that a statement deletes, so that the service waits for some milliseconds only. */
+const DELETED = 500;
+
+/** Milliseconds between two of them, in which the service writes. */
+const PAUSE = 20;
+
+interface Part {
+  readonly from: bigint;
+  readonly to: bigint;
+  /** When they were deleted, at the latest: milliseconds from now, negative. */
+  readonly latest: number;
+}
+
+const selectEnd = statement<Part, Pick<Position, 'id'>>(
+  (parameter) => sql<Pick<Position, 'id'>>`
+    select id from plants where id between ${parameter('from')} and ${parameter('to')}
+    order by id limit 1 offset ${sql.lit(SCANNED - 1)}`,
+);
+
+/** Without those whose deletion an open transaction may still overtake in the log of changes. */
+const isOld = (parameter: (name: keyof Part) => RawBuilder<unknown>, { clock, log }: Dialect) => sql`
+  id between ${parameter('from')} and ${parameter('to')} and deleted <= ${clock.later(parameter('latest'))}
+  and ${log instanceof PlantStoreError ? sql`true` : sql`changed < (select ${log.settled} from change_feed where single = 1)`}`;
+
+const countOld = statement<Part, { readonly count: bigint }>(
+  (parameter, dialect) => sql<{ readonly count: bigint }>`
+    select count(*) as count from plants where ${isOld(parameter, dialect)}`,
+);
+
+const selectOld = statement<Part, Position>(
+  (parameter, dialect) => sql<Position>`
+    select changed, id from plants where ${isOld(parameter, dialect)} order by id limit ${sql.lit(DELETED)}`,
+);
+
+const note = statement<Position, never>((parameter) => {
+  const position = sql`${parameter('changed')}, ${parameter('id')}`;
+  return sql<never>`
+    update change_feed set purged_changed = ${parameter('changed')}, purged_id = ${parameter('id')}
+    where (purged_changed, purged_id) < (${position})`;
+});
+
+const remove = statement<{ ids: readonly bigint[]; last: bigint }, unknown>(
+  (parameter, { isOneOf }) => sql`
+    delete from plants
+    where ${isOneOf(sql`id`, parameter('ids'))} and deleted is not null and changed <= ${parameter('last')} returning id`,
+);
+
+/** After a restore, rows that are ahead of the server's transactions would never count as settled: then it rejects. */
+async function firstPart(session: Session, all: Part): Promise<Part> {
+  const { log } = session.dialect;
+  if (!(log instanceof PlantStoreError)) await log.require(session);
+  const [last] = await selectEnd(session, all);
+  return { ...all, to: last?.id ?? all.to };
+}
+
+/**
+ * Deletes the first old rows of a part. The last position that is missing from then on is noted before: followers that are
+ * behind it start again, perhaps for nothing.
+ *
+ * @returns how many it has deleted, and where the part goes on; undefined if that was all
+ */
+async function removeSome(session: Session, part: Part) {
+  const { log } = session.dialect;
+  const old = await selectOld(session, part);
+  const last = old.toSorted((a, b) => (isAfter(a, b) ? 1 : -1)).at(-1);
+  if (last === undefined) return { count: 0, next: undefined };
+  if (!(log instanceof PlantStoreError)) await note(session, { changed: last.changed, id: last.id });
+  const removed = await remove(session, { ids: old.map(({ id }) => id), last: last.changed });
+  return { count: removed.length, next: old.length === DELETED ? (old.at(-1)?.id ?? 0n) + 1n : undefined };
+}
+
+/** See `purge` of `Maintenance`. */
+export function plantPurge(run: Run) {
+  return async function* purge({ minAge, id }: PurgeSelection, isDryRun: boolean): AsyncIterable<number> {
+    const all = { from: id ?? MIN_INT64, to: id ?? MAX_INT64, latest: -1_000 * minAge };
+    for (let from = all.from; ; ) {
+      const part = await run('backgroundReads', (session) => firstPart(session, { ...all, from }));
+      if (isDryRun) {
+        const [counted] = await run('backgroundReads', (session) => countOld(session, part));
+        yield Number(counted?.count);
+      } else yield* removeAll(part);
+      if (part.to === all.to) return;
+      from = part.to + 1n;
+    }
+  };
+
+  async function* removeAll(part: Part): AsyncIterable<number> {
+    for (let from: bigint | undefined = part.from; from !== undefined; ) {
+      const { count, next }: Awaited<ReturnType<typeof removeSome>> = await run('backgroundWrites', (session) =>
+        removeSome(session, { ...part, from: from ?? part.from }),
+      );
+      yield count;
+      if (count > 0) await delay(PAUSE);
+      from = next;
+    }
+  }
+}

@@ -1,0 +1,109 @@
+import { type RawBuilder, sql } from 'kysely';
+import { START } from '../../../application/changes/cursor.ts';
+import type { LogEnd, LogReader, LogState } from '../../../application/changes/ports.ts';
+import type { Position } from '../../../application/ports.ts';
+import type { Entry } from '../../../application/webhooks/ports.ts';
+import { PlantStoreError } from '../../../domain/errors.ts';
+import type { Dialect, LogDialect, Session } from '../dialect.ts';
+import { type PlantRow, storedIn } from '../plant-rows.ts';
+import type { LaneName, Run } from '../run.ts';
+import { type Parameter, type PartResult, partStatement } from '../statement.ts';
+
+/** The state of the log, and its last row that is settled; null if it has none. */
+interface EndRow extends LogState {
+  readonly end_changed: bigint | null;
+  readonly end_id: bigint | null;
+}
+
+type PageRow = PlantRow & Pick<Position, 'changed'>;
+
+/** @throws PlantStoreError `changes_unavailable` */
+export function logOf({ log }: Dialect): LogDialect {
+  if (log instanceof PlantStoreError) throw log;
+  return log;
+}
+
+/**
+ * Checks that the table can be read in the order of its changes.
+ *
+ * @throws PlantStoreError `changes_unavailable`, or another error that says what to do
+ */
+export const requireLog = async (session: Session) => logOf(session.dialect).require(session);
+
+/** The position in two columns; undefined if they are null. */
+export function positionOf(changed: bigint | null, id: bigint | null): Position | undefined {
+  return changed === null || id === null ? undefined : { changed, id };
+}
+
+const SETTLED = sql`(select settled from log)`;
+
+const logAndEnd = (dialect: Dialect) => sql`
+  log as (${logOf(dialect).state}),
+  last as (
+    select changed as end_changed, id as end_id from plants where changed < ${SETTLED}
+    order by changed desc, id desc limit 1
+  )`;
+
+type PartValues = Position & { readonly count: number };
+
+const pageAfter = (parameter: Parameter<PartValues>, settled: RawBuilder<unknown>) => sql<PageRow>`
+  select changed, id, name, tag, deleted from plants
+  where (changed, id) > (${parameter('changed')}, ${parameter('id')}) and changed < ${settled}
+  order by changed, id limit ${parameter('count')}`;
+
+/**
+ * The first rows after a position, each beside the state; the columns of the row are null if there is none. The loops over
+ * single rows keep their order.
+ */
+const selectPart = partStatement<PartValues, EndRow & PageRow>(
+  (parameter, dialect) => sql<EndRow & PageRow>`
+    with ${logAndEnd(dialect)}, page as (${pageAfter(parameter, SETTLED)})
+    select * from log left join last on true left join page on true`,
+);
+
+const selectPage = partStatement<PartValues, PageRow>((parameter, dialect) =>
+  pageAfter(parameter, sql`(select ${logOf(dialect).settled} from change_feed)`),
+);
+
+const selectEnd = partStatement<object, EndRow>(
+  (_, dialect) => sql<EndRow>`with ${logAndEnd(dialect)} select * from log left join last on true`,
+);
+
+/** Reads until the state shows that what was read counts: the first reader may have to name the log. */
+async function readable<Row extends EndRow>(session: Session, read: () => Promise<PartResult<Row>>): Promise<Row[]> {
+  for (;;) {
+    const { rows } = await read();
+    if (await logOf(session.dialect).isReadable(session, rows[0])) return rows;
+  }
+}
+
+/** Reads the log, for its consumers and, behind others, for webhooks. */
+export function logReader(run: Run): Omit<LogReader, 'holder'> & { readonly partForWebhooks: LogReader['part'] } {
+  const part =
+    (lane: LaneName): LogReader['part'] =>
+    (after, count) =>
+      run(lane, async (session) => {
+        const values = { ...after, count };
+        if (!logOf(session.dialect).isApart) {
+          const rows = await readable(session, () => selectPart(session, values));
+          return { end: endIn(rows), rows: entriesIn(rows.filter(({ id }) => id !== null)) };
+        }
+        // The state after them: a purge in between ends positions, and hides no deletion.
+        const { rows } = await selectPage(session, values);
+        return { end: endIn(await readable(session, () => selectEnd(session, {}))), rows: entriesIn(rows) };
+      });
+  return {
+    part: part('feed'),
+    partForWebhooks: part('backgroundReads'),
+    end: () => run('feed', async (session) => endIn(await readable(session, () => selectEnd(session, {})))),
+  };
+}
+
+function endIn([row]: readonly EndRow[]): LogEnd {
+  const { epoch, purged_changed, purged_id, next, settled, end_changed, end_id } = row as EndRow;
+  return { epoch, purged_changed, purged_id, next, settled, position: positionOf(end_changed, end_id) ?? START };
+}
+
+function entriesIn(rows: readonly PageRow[]): Entry[] {
+  return rows.map((row) => ({ changed: row.changed, id: row.id, stored: storedIn(row) }));
+}
