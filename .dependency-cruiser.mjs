@@ -34,6 +34,13 @@ export default {
       from: { path: inside('wire') },
       to: { path: '^(src|migrations)/', pathNot: [inside('wire'), inside('domain')] },
     },
+    {
+      name: 'lists-import-the-form-of-csv',
+      comment: 'Browsers get this folder, too.',
+      severity: 'error',
+      from: { path: inside('lists') },
+      to: { pathNot: [inside('lists'), '^src/wire/csv\\.js$'] },
+    },
     adapters('http-imports-inward', '(http)', inside('application'), inside('wire')),
     adapters(
       'databases-import-ports-and-what-they-share',
@@ -57,7 +64,7 @@ export default {
       comment: 'Browsers run its scripts: they get web and this folder, and no packages.',
       severity: 'error',
       from: { path: '^web/' },
-      to: { pathNot: ['^web/', inside('wire/lists')] },
+      to: { pathNot: ['^web/', inside('lists')] },
     },
     {
       name: 'the-page-is-served-not-imported',

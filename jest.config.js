@@ -17,7 +17,9 @@ const equipped = {
 };
 
 /** Their tests run in memory: no database, no other process. */
-const quick = ['domain', 'application', 'wire', 'config', 'adapters/http'].map((name) => `<rootDir>/test/${name}/`);
+const quick = ['domain', 'application', 'wire', 'lists', 'config', 'adapters/http'].map(
+  (name) => `<rootDir>/test/${name}/`,
+);
 
 /** @type {import('jest').Config} */
 export default {

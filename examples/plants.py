@@ -167,16 +167,18 @@ def changed(plant, arguments):
     return {**kept, **{name: value for name in ("name", "tag") if (value := getattr(arguments, name)) is not None}}
 
 
-# Bytes of a part of a list: less than the service's BODY_LIMIT, by default 1 MiB.
-PART = 1_000_000
+# Of a part of a list: bytes, less than the service's BODY_LIMIT, by default 1 MiB, and records.
+PART, MOST = 1_000_000, 20_000
 
 
 def import_list(arguments):
     """Imports a list of any length, in parts."""
     created = unchanged = refused = 0
+    is_csv = arguments.file.endswith(".csv")
+    media_type = "text/csv" if is_csv else "application/x-ndjson"
     with open(arguments.file, "rb") as file:
-        media_type = "text/csv" if arguments.file.endswith(".csv") else "application/x-ndjson"
-        for line, result in results(file, media_type):
+        for line, part in parts(file, is_csv):
+            result = send("POST", "/import", part, {"Content-Type": media_type}).body
             created += result["created"]
             unchanged += result["unchanged"]
             refused += len(result["refused"])
@@ -186,25 +188,31 @@ def import_list(arguments):
     sys.exit(2 if refused else 0)
 
 
-def results(file, media_type):
-    """Yields the line before each part, and what became of its records. The service says how much of a part it has taken."""
-    query, rest, line = {"more": "true"}, file.read(PART), 0
-    while True:
-        path = "/import?" + urllib.parse.urlencode(query)
-        result = send("POST", path, rest, {"Content-Type": media_type}).body
-        yield line, result
-        taken, rest = rest[: result["consumed"]], rest[result["consumed"] :]
-        rest += file.read(PART - len(rest))
-        if "more" not in query or not rest:
-            return
-        line += taken.count(b"\n")
-        if taken:
-            query["continued"] = "true"
-        if "columns" in result:
-            query.update(columns=",".join(result["columns"]), separator=result["separator"])
-        if not taken:
-            # The last record, which has no line end, or one that is too large.
-            del query["more"]
+def parts(file, is_csv):
+    """Yields each part, below the names of CSV, and by how many lines the list is ahead of it."""
+    each = records(file, is_csv)
+    names = next(each, b"") if is_csv else b""
+    part, count, ahead = bytearray(names), 0, 0
+    for record in each:
+        if count == MOST or (count and len(part) + len(record) > PART):
+            yield ahead, bytes(part)
+            ahead += part.count(b"\n") - names.count(b"\n")
+            part, count = bytearray(names), 0
+        part += record
+        count += 1
+    yield ahead, bytes(part)
+
+
+def records(file, is_csv):
+    """Yields lines, or records of CSV, which have an even number of quotes."""
+    record = b""
+    for line in file:
+        record += line
+        if not is_csv or record.count(b'"') % 2 == 0:
+            yield record
+            record = b""
+    if record:
+        yield record
 
 
 MIRROR = """

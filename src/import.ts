@@ -1,33 +1,37 @@
+import { createInterface } from 'node:readline/promises';
 import { parseArgs } from 'node:util';
 import { importReport } from './commands/import-report.ts';
-import { listSource } from './commands/list-source.ts';
+import { asking, columnsOf } from './commands/list-questions.ts';
+import { readList } from './commands/list-source.ts';
 import { showProgress } from './commands/progress.ts';
 import { rejectedFile } from './commands/rejected-file.ts';
-import { type Part, RUN_AGAIN, remoteService } from './commands/remote-service.ts';
+import { RUN_AGAIN, remoteService, type Send } from './commands/remote-service.ts';
 import { inOwnFolder, runCommand } from './commands/run-command.ts';
-import { unnumberedRecords } from './commands/unnumbered-records.ts';
+import { findLayout } from './lists/columns.js';
+import { decodedList } from './lists/encodings.js';
+import { batchesOf, csvRecords, folded, jsonRecords, outcomeOf, parseExactly } from './lists/records.js';
 import { say } from './process/say.ts';
 import { stopRequest } from './process/signals.ts';
-import { listParts } from './wire/lists/parts.js';
 import { decimalId } from './wire/plant-id.ts';
+import { bounded, visible } from './wire/shown.ts';
 
 /* npm run import: sends a list of plants to the service (docs/import.md). */
 
 const USAGE = `Usage: npm run import -- FILE [OPTIONS]
 
 Sends the plants in FILE to the service of PLANT_STORE_URL, with PLANT_STORE_TOKEN. Without both, to the one that this
-folder's configuration starts, with its token. You can interrupt an import and run it again.
+folder's configuration starts, with its token. On a terminal, it first shows what it took, and asks. You can interrupt an
+import and run it again.
 
-  FILE             the plants; - for standard input
-  --format FORMAT  csv or ndjson; needed unless FILE ends with .csv, .ndjson or .jsonl
+  FILE             CSV of any program, or lines of JSON; - for standard input
+  --encoding NAME  of a list that is not UTF-8, as in windows-1252
+  --columns LIST   what the columns are, by names or numbers, as in id=Nr,name=Genus+Species,tag=4
+  --header N       the row that names them; 0 if none does
   --replace        changes plants that exist and differ; without it, they stay as they are, and the record is refused
   --ids-from N     numbers a list without ids, from N on; not together with --replace
   --same-name S    skip or add: what becomes of plants of such a list whose names are stored already; skip without it
-  --number-refused N  numbers records of CSV whose ids are no whole numbers, from N on
-  --columns LIST   what the columns of CSV are, as in id,name,,tag: whatever they are called, or if no line names them
-  --header N       the line that names them, if that is not the first with a name and an id
-  --separator S    what separates the cells, if that line does not show it
-  --check          stores nothing, and only says what would be refused by its form
+  --check          stores nothing, and only says what would become of the list
+  --yes            does not ask whether to store the list
   --version        show the version
   -h, --help       show this help
 
@@ -36,103 +40,115 @@ the store; 1 the import could not start or could not go on; 2 some were refused;
 
 Example: npm run import -- examples/plants.ndjson`;
 
-const NDJSON = 'application/x-ndjson';
-const TYPES = new Map(Object.entries({ csv: 'text/csv', ndjson: NDJSON, jsonl: NDJSON }));
-
-type Next = () => Promise<Part | undefined>;
+/** Plants whose names are compared with those of a list. */
+const MAX_NAMES = 200_000;
 
 const stop = stopRequest('Finishing the part that was sent');
-
 await runCommand('import', USAGE, importArguments, run);
 
 /** @throws Error, saying what is wrong with the command line */
 function importArguments(args: string[]) {
   const [text, flag] = [{ type: 'string' }, { type: 'boolean', default: false }] as const;
-  const layout = { 'number-refused': text, 'same-name': text, columns: text, header: text, separator: text };
-  const options = { format: text, replace: flag, 'ids-from': text, check: flag, ...layout };
-  const { values, positionals } = parseArgs({ args, allowPositionals: true, options });
+  const options = { encoding: text, columns: text, header: text, 'ids-from': text, 'same-name': text };
+  const flags = { replace: flag, check: flag, yes: flag };
+  const { values, positionals } = parseArgs({ args, allowPositionals: true, options: { ...options, ...flags } });
+  const { header, 'ids-from': from, 'same-name': sameName, ...others } = values;
   const [path] = positionals;
   if (path === undefined || positionals.length > 1) throw new Error('name one list: a file, or - for standard input');
-  const type = TYPES.get((values.format ?? /\.(\w+)$/.exec(path)?.[1] ?? '').toLowerCase());
-  if (type === undefined && values.format !== undefined) throw new Error('--format must be csv or ndjson');
-  if (type === undefined) throw new Error(`nothing says what ${path} is: add --format csv or --format ndjson`);
-  const { columns, header, separator, 'ids-from': idsFrom, 'same-name': same, 'number-refused': numberFrom } = values;
-  for (const [name, number] of Object.entries({ '--ids-from': idsFrom, '--number-refused': numberFrom })) {
-    if (number !== undefined && decimalId.parse(number) === undefined)
-      throw new Error(`${name} must be ${decimalId.mustBe}`);
-  }
-  if (values.replace && idsFrom !== undefined)
+  const idsFrom = from === undefined ? undefined : decimalId.parse(from);
+  if (from !== idsFrom?.toString()) throw new Error(`--ids-from must be ${decimalId.mustBe}`);
+  if (header !== undefined && !/^\d{1,3}$/.test(header)) throw new Error('--header must be the number of a row, or 0');
+  if (![undefined, 'skip', 'add'].includes(sameName)) throw new Error('--same-name must be skip or add');
+  if (sameName !== undefined && idsFrom === undefined) throw new Error('--same-name is for lists with --ids-from');
+  if (others.replace && idsFrom !== undefined)
     throw new Error('--replace is for lists with ids: the numbers of --ids-from could be those of any other plants');
-  if (numberFrom !== undefined && (idsFrom !== undefined || type === NDJSON))
-    throw new Error('--number-refused is for lists of CSV with ids');
-  const existing = values.replace ? 'replace' : 'keep';
-  const query: Record<string, string> = { existing, check: `${values.check}` };
-  const sameName = same ?? (idsFrom && 'skip');
-  for (const [name, value] of Object.entries({ idsFrom, sameName, columns, header, separator }))
-    if (value) query[name] = value;
-  return { path, type, query, numberFrom };
+  return { ...others, path, idsFrom, header: header === undefined ? undefined : Number(header), sameName };
 }
 
+type Result = Parameters<typeof outcomeOf>[1];
+type Options = ReturnType<typeof importArguments>;
+
 /** @returns the exit code */
-async function run({ path, type, query, numberFrom }: ReturnType<typeof importArguments>): Promise<number> {
-  const isCsv = type !== NDJSON;
-  const rejectedPath = `${path === '-' ? 'stdin' : path}.rejected.${isCsv ? 'csv' : 'ndjson'}`;
-  const send = remoteService(type, stop);
-  // Reading fails once it is aborted.
-  const source = await listSource(path, inOwnFolder('import', path), isCsv, stop).catch((error) => {
-    if (!stop.aborted) throw error;
-  });
-  if (source === undefined) return stop.reason;
-  const { list, size, encoding, close } = source;
-  const form = { encoding, isNamed: !('columns' in query) };
-  const rejected = query.check === 'true' ? undefined : rejectedFile(inOwnFolder('import', rejectedPath), form);
-  const free = 'idsFrom' in query ? ' with --ids-from, from a number on that is free' : '';
-  const report = importReport();
-  const { counts, total } = report;
-  const unnumbered = unnumberedRecords();
-  let unwritten: unknown;
+async function run(options: Options): Promise<number> {
+  const { path, idsFrom, replace, check, yes } = options;
+  const send = remoteService(stop);
+  const { bytes, refuseChanged } = await readList(path, inOwnFolder('import', path), stop);
+  if (stop.aborted) return stop.reason;
+  const { text, encoding } = asking(() => decodedList(bytes, options.encoding));
+  const isNumbered = idsFrom !== undefined;
+  const isJson = /^\s*[{[]/.test(text);
+  const layout = isJson ? undefined : asking(() => findLayout(text, { ...options, isNumbered, replaces: replace }));
+  const records = () => (layout ? csvRecords(text, layout, idsFrom) : jsonRecords(text, idsFrom));
+  say(`The list is in ${encoding}. ${layout ? columnsOf(layout) : 'It has lines of JSON.'}`);
+  for (const { row, line } of records()
+    .filter(({ line }) => line !== undefined)
+    .take(5))
+    say(`row ${row}: ${visible(bounded(line ?? ''))}`);
+  const stored = isNumbered && options.sameName !== 'add' ? await storedNames(send) : undefined;
 
-  async function sendAll(next: Next, take = (part: Part) => part, lineOf = (line: number) => line): Promise<void> {
-    for (let sent = await next(); sent !== undefined; sent = await next()) {
-      const part = take(sent);
-      report.add(part, lineOf);
-      try {
-        rejected?.add(part);
-      } catch (error) {
-        unwritten = error;
+  /** Sends the list, or has it checked. @returns how many records were refused */
+  async function sendAll(isCheck: boolean, rejected?: ReturnType<typeof rejectedFile>): Promise<number> {
+    const query = new URLSearchParams({ existing: replace ? 'replace' : 'keep', check: `${isCheck}` });
+    const names = stored && new Set(stored);
+    const isLeftOut = ({ name = '' }) => names !== undefined && names.size === names.add(folded(name)).size;
+    const report = importReport(send);
+    const { counts, total } = report;
+    const hideProgress = showProgress(
+      () => ({ plants: total.records, part: total.size / text.length }),
+      process.stderr,
+    );
+    try {
+      for (const batch of batchesOf(records(), isLeftOut)) {
+        refuseChanged();
+        const text = batch.sent.length > 0 ? await send(`/import?${query}`, /^\{"created":/, batch.lines) : undefined;
+        const result = text === undefined ? undefined : (parseExactly(text) as Result);
+        const outcome = outcomeOf(batch, result);
+        await report.add(outcome, batch);
+        rejected?.add(outcome.refused.map(({ raw }) => raw));
+        if (stop.aborted) break;
       }
-      if (stop.aborted || unwritten !== undefined) return;
+    } catch (error) {
+      if (!stop.aborted) throw error;
+    } finally {
+      hideProgress();
+      report.print(isCheck);
     }
+    return counts.refused;
   }
 
-  async function numberOthers(idsFrom: string): Promise<void> {
-    say(`Numbered from ${idsFrom}, since their ids are no whole numbers: ${unnumbered.count()}`);
-    // The line of names is none of them.
-    const { header: _, ...own } = query;
-    const form = { sameName: 'skip', ...own, ...unnumbered.layout(), existing: 'keep', idsFrom };
-    const others = { isCsv, encoding: 'utf-8' as const, query: form };
-    await sendAll(listParts(unnumbered.source(), others, send), undefined, unnumbered.lineOf);
+  // A terminal whose input is the list cannot answer.
+  const isAsking = !yes && process.stdin.isTTY && process.stderr.isTTY;
+  const refused = check || isAsking ? await sendAll(true) : 0;
+  if (check && !stop.aborted) return refused > 0 ? 2 : 0;
+  if (isAsking && !(await isWanted())) {
+    say('Nothing is stored.');
+    return stop.aborted ? stop.reason : 1;
   }
-
-  const part = () => size && Math.min(total.bytes / size, 1);
-  const hideProgress = showProgress(() => ({ plants: total.plants, part: part() }), process.stderr);
-  try {
-    const next = listParts(list, { isCsv, encoding, query }, send);
-    await sendAll(next, numberFrom === undefined ? undefined : unnumbered.take);
-    const isNext = unnumbered.count() > 0 && !stop.aborted && unwritten === undefined;
-    if (numberFrom !== undefined && isNext) await numberOthers(numberFrom);
-  } catch (error) {
-    if (!stop.aborted) throw error;
-  } finally {
-    hideProgress();
-    close();
-    report.print();
-    if (rejected?.close())
-      console.log(`Refused records are in ${rejectedPath}. Correct them, and import that file${free}.`);
-  }
-  if (unwritten !== undefined) throw unwritten;
-  if (total.parts === 0 && !stop.aborted) throw new Error('the list is empty');
-  if (total.plants === 0 && !stop.aborted) say('The list has no records.');
+  const name = `${path === '-' ? 'stdin' : path}.rejected`;
+  const nameOf = (number: number) => `${name}${number === 1 ? '' : `.${number}`}.${isJson ? 'ndjson' : 'csv'}`;
+  const nameIn = (number: number) => inOwnFolder('import', nameOf(number));
+  const rejected = rejectedFile(nameIn, layout ? `\uFEFF${layout.head}` : '');
+  const left = await sendAll(false, rejected).finally(() => {
+    const file = rejected.close();
+    if (file) console.log(`Refused records are in ${file}. Correct them, and import that file.`);
+  });
   if (stop.aborted) say(`Interrupted. ${RUN_AGAIN}`);
-  return stop.aborted ? stop.reason : counts.refused > 0 ? 2 : 0;
+  return stop.aborted ? stop.reason : left > 0 ? 2 : 0;
+}
+
+/** The names of all plants. @throws Error if they are too many to compare those of a list with them */
+async function storedNames(send: Send): Promise<Set<string>> {
+  const lines = (await send(`/plants?limit=${MAX_NAMES + 1}`, /^(\{"id":|$)/)).split('\n');
+  if (lines.length > MAX_NAMES + 1)
+    throw new Error(`there are more than ${MAX_NAMES} plants, whose names are not compared: --same-name add says so`);
+  return new Set(lines.filter(Boolean).map((line) => folded(JSON.parse(line).name)));
+}
+
+async function isWanted(): Promise<boolean> {
+  if (stop.aborted) return false;
+  // Without the mode of terminals, in which Ctrl-C would be no signal.
+  const dialog = createInterface({ input: process.stdin, output: process.stderr, terminal: false });
+  const answer = await dialog.question('Store these? [y/N] ', { signal: stop }).catch(() => '');
+  dialog.close();
+  return /^y(es)?$/i.test(answer.trim());
 }

@@ -124,9 +124,9 @@ export interface components {
             tag?: string;
         };
         PlantList: components["schemas"]["NewPlant"][];
-        Error: {
-            error: number;
-            message: string;
+        Plant: {
+            name: string;
+            tag?: string;
         };
         PlantCount: {
             count: number;
@@ -141,10 +141,6 @@ export interface components {
             tags: components["schemas"]["TagCount"][];
             next?: string;
         };
-        Plant: {
-            name: string;
-            tag?: string;
-        };
         ChangedPlant: {
             id?: bigint;
             name: string;
@@ -152,33 +148,22 @@ export interface components {
         };
         Refusal: {
             line: number;
-            lastLine: number;
             id?: bigint;
-            unnumbered?: boolean;
             error: number;
             message: string;
+        };
+        Replacement: {
+            before: components["schemas"]["NewPlant"];
+            after: components["schemas"]["NewPlant"];
         };
         ImportResult: {
             created: number;
             changed: number;
             unchanged: number;
-            repeated: number;
-            sameName?: number;
-            compared?: boolean;
             refused: components["schemas"]["Refusal"][];
             ignored: string[];
-            columns?: ("id" | "name" | "tag" | "")[];
-            separator?: string;
-            header?: number;
-            guessed?: {
-                column: "id" | "name" | "tag";
-                name: string;
-            }[];
-            names?: string[];
-            encoding: "utf-8" | "utf-16le" | "utf-16be" | "windows-1252";
             records: number;
-            consumed: number;
-            sample?: components["schemas"]["NewPlant"][];
+            changes?: components["schemas"]["Replacement"][];
         };
         Deletion: {
             id: bigint;
@@ -190,6 +175,10 @@ export interface components {
             next: string;
             atEnd: boolean;
             heldBackSeconds?: number;
+        };
+        Error: {
+            error: number;
+            message: string;
         };
     };
     responses: {
@@ -467,13 +456,6 @@ export interface operations {
             query?: {
                 existing?: "keep" | "replace";
                 idsFrom?: bigint;
-                sameName?: "add" | "skip";
-                continued?: boolean;
-                more?: boolean;
-                encoding?: "utf-8" | "utf-16le" | "utf-16be" | "windows-1252";
-                columns?: string;
-                header?: number;
-                separator?: "," | ";" | "\t" | "|";
                 check?: boolean;
             };
             header?: never;
@@ -483,9 +465,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/x-ndjson": Blob;
-                "application/jsonl": Blob;
                 "text/csv": Blob;
-                "text/tab-separated-values": Blob;
             };
         };
         responses: {

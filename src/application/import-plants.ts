@@ -1,48 +1,81 @@
-import { PlantStoreError } from '../domain/errors.ts';
-import type { Added, ValidPlant } from '../domain/plant.ts';
-import { findSameNames, type SameName } from './find-same-names.ts';
+import { type Added, addition, isSamePlant, type NewPlant, type Stored, type ValidPlant } from '../domain/plant.ts';
 import type { PlantRepository } from './ports.ts';
-
-/** What became of a plant of a list. */
-export type ImportOutcome = Added | SameName;
 
 interface ImportOptions {
   /** Whether a plant replaces a different one with its id. */
   readonly replaces: boolean;
-  /** Whether plants are left out whose names others have. */
-  readonly skipsSameNames?: boolean | undefined;
-  /** Whether the list is only compared, and nothing is stored. */
-  readonly check?: boolean | undefined;
+  /** Whether nothing is stored, and what would become of the plants is predicted by a look-up. */
+  readonly isCheck?: boolean;
 }
 
 interface Imported {
-  /** Of each plant; undefined if it was only compared. */
-  readonly outcomes: readonly (ImportOutcome | undefined)[];
-  /** Whether the names were compared with those of all plants. */
-  readonly compared: boolean;
+  /** What became of each plant. */
+  readonly outcomes: readonly Added[];
+  /** Of a check: the first plants that would change, as they are and as they would be. */
+  readonly changes: readonly { readonly before: NewPlant; readonly after: NewPlant }[];
 }
 
 /**
- * Stores a list of plants, and resolves to the outcome of each once all are durable. It is as if they were created, or
- * changed, one after another. A list is short enough to be finished though its client has left: one that has only closed its
- * side would otherwise get no further by sending it again.
+ * Stores a list of plants, and resolves to what became of each once all are durable, as if they were created, or changed, one
+ * after another. Of several with one id that replace others only the last is written. A list is short enough to be finished
+ * though its client has left: one that has only closed its side would otherwise get no further by sending it again.
  *
  * @throws PlantStoreError `store_unavailable` if the outcome of a plant is not known; any part of it may be done then, and a
- * statement that has timed out may still run. `too_many_names` if they are to be compared with more than that is possible for
+ * statement that has timed out may still run
  */
 type ImportPlants = (list: readonly ValidPlant[], options: ImportOptions) => Promise<Imported>;
 
-export function importPlants(plants: Pick<PlantRepository, 'addAll' | 'list'>): ImportPlants {
-  const sameNamesIn = findSameNames(plants);
-  return async (list, { replaces, skipsSameNames = false, check = false }) => {
-    const same = skipsSameNames ? await sameNamesIn(list) : [];
-    if (same === undefined && !check) throw new PlantStoreError('too_many_names');
-    const others = list.filter((_plant, index) => same?.[index] === undefined);
-    const stored = check ? [] : await plants.addAll(others, replaces);
-    let next = 0;
-    return {
-      outcomes: list.map((_plant, index) => same?.[index] ?? stored[next++]),
-      compared: skipsSameNames && same !== undefined,
-    };
+/** Plants that are looked up at once, beside those of other clients. */
+const LOOK_UPS = 256;
+const MAX_CHANGES = 20;
+
+export function importPlants({ addAll, find }: Pick<PlantRepository, 'addAll' | 'find'>): ImportPlants {
+  async function lookUp(ids: readonly bigint[]): Promise<Map<bigint, Stored>> {
+    const found = new Map<bigint, Stored>();
+    for (let start = 0; start < ids.length; start += LOOK_UPS) {
+      const some = ids.slice(start, start + LOOK_UPS);
+      const plants = await Promise.all(some.map(find));
+      for (const [n, id] of some.entries()) found.set(id, plants[n]);
+    }
+    return found;
+  }
+
+  return async (list, { replaces, isCheck = false }) => {
+    if (!replaces && !isCheck) return { outcomes: await addAll(list, false), changes: [] };
+    const last = new Map(list.map((plant) => [plant.id, plant]));
+    if (isCheck) {
+      const found = await lookUp([...last.keys()]);
+      const changes = [...last.values()].flatMap((after) => {
+        const before = found.get(after.id);
+        const isChange = typeof before === 'object' && addition(before, after, replaces) === 'changed';
+        return isChange ? [{ before, after }] : [];
+      });
+      return { outcomes: inOrder(list, found, replaces), changes: changes.slice(0, MAX_CHANGES) };
+    }
+    const others = list.filter((plant) => last.get(plant.id) !== plant).map(({ id }) => id);
+    const found = await lookUp([...new Set(others)]);
+    const plants = [...last.values()];
+    const outcomes = await addAll(plants, replaces);
+    for (const [n, plant] of plants.entries())
+      found.set(plant.id, storedBefore(plant, outcomes[n], found.get(plant.id)));
+    return { outcomes: inOrder(list, found, replaces), changes: [] };
   };
+}
+
+/** What became of each plant, given what was stored before. */
+function inOrder(list: readonly ValidPlant[], stored: Map<bigint, Stored>, replaces: boolean): Added[] {
+  return list.map((plant) => {
+    const outcome = addition(stored.get(plant.id), plant, replaces);
+    if (outcome === 'created' || outcome === 'changed') stored.set(plant.id, plant);
+    return outcome;
+  });
+}
+
+/** What had the id of a plant before that was added. @param found a look-up before that, if there was one */
+function storedBefore(plant: NewPlant, outcome: Added | undefined, found: Stored): Stored {
+  if (outcome === 'created') return undefined;
+  if (outcome === 'unchanged') return plant;
+  if (outcome === 'id_retired') return 'deleted';
+  const isOther = typeof found === 'object' && !isSamePlant(found, plant);
+  return isOther ? found : { ...plant, name: `${plant.name}, another` };
 }

@@ -1,53 +1,64 @@
+import { folded, type outcomeOf } from '../lists/records.js';
 import { say } from '../process/say.ts';
+import { shown, visible } from '../wire/shown.ts';
 import { formatCount } from './progress.ts';
-import type { Part } from './remote-service.ts';
+import type { Send } from './remote-service.ts';
 
-/** Refusals that are shown. */
-const SHOWN = 10;
+/** Refusals, and plants that would change, that are shown. */
+const [SHOWN, CHANGES] = [10, 20];
 
-/** Counts what becomes of a list, and says what is guessed, ignored and refused of it. */
-export function importReport() {
+type Outcome = ReturnType<typeof outcomeOf>;
+
+/** Counts what becomes of a list, and says what is ignored and refused of it, and what would change. */
+export function importReport(send: Send) {
   const counts = { created: 0, changed: 0, unchanged: 0, refused: 0 };
-  const total = { parts: 0, plants: 0, bytes: 0, sameName: 0, repeated: 0 };
-  const ignored = new Set<string>();
-  const start = performance.now();
+  const total = { records: 0, size: 0, leftOut: 0, changes: 0 };
+  const [ignored, start] = [new Set<string>(), performance.now()];
+
+  /** What has the id of a refused plant, if the token may read it. */
+  async function other({ id, error, name = '' }: Outcome['refused'][number]): Promise<string> {
+    const text = error === 40009 ? await send(`/plants/${id}`, /^\{"id":/).catch(() => undefined) : undefined;
+    if (text === undefined) return '';
+    const stored: { readonly name: string; readonly tag?: string } = JSON.parse(text);
+    const isAlike = name !== stored.name && folded(name) === folded(stored.name);
+    return `, ${plantText(stored)}${isAlike ? ', whose name has other spaces' : ''}`;
+  }
+
   return {
     counts,
     total,
-    /** @param lineOf the line of the list that a line of the part is, both from 1 */
-    add(part: Part, lineOf: (line: number) => number): void {
-      const { header = 1 } = part;
-      if (header > 1) say(`line ${header} names the columns, so nothing before it is imported: --header changes that`);
-      for (const { column, name } of part.guessed ?? []) say(`${name} is the ${column}: --columns changes that`);
-      for (const name of new Set(part.ignored).difference(ignored)) say(`ignored: ${name}`);
-      for (const name of part.ignored) ignored.add(name);
-      for (const { line, lastLine, message } of part.refused.slice(0, Math.max(SHOWN - counts.refused, 0))) {
-        const lines = lastLine > line ? `lines ${lineOf(line + part.linesBefore)} to` : 'line';
-        say(`${lines} ${lineOf(lastLine + part.linesBefore)}: ${message}`);
-      }
-      for (const name of ['created', 'changed', 'unchanged'] as const) counts[name] += part[name];
-      counts.refused += part.refused.length;
-      total.sameName += part.sameName ?? 0;
-      total.repeated += part.repeated;
-      total.plants += part.records;
-      total.bytes += part.consumed;
-      total.parts++;
+    async add(
+      { refused, changes = [], ...outcome }: Outcome,
+      { leftOut, size }: { readonly leftOut: number; readonly size: number },
+    ): Promise<void> {
+      for (const name of new Set(outcome.ignored).difference(ignored)) say(`ignored: ${shown(name)}`);
+      for (const name of outcome.ignored) ignored.add(name);
+      for (const refusal of refused.slice(0, Math.max(SHOWN - counts.refused, 0)))
+        say(`row ${refusal.row}: ${visible(refusal.problem ?? '')}${await other(refusal)}`);
+      for (const { before, after } of changes.slice(0, Math.max(CHANGES - total.changes, 0)))
+        say(`${after.id}: ${plantText(before)} would be ${plantText(after)}`);
+      for (const name of ['created', 'changed', 'unchanged'] as const) counts[name] += outcome[name];
+      counts.unchanged += leftOut;
+      counts.refused += refused.length;
+      total.records += outcome.records;
+      total.size += size;
+      total.leftOut += leftOut;
+      total.changes += changes.length;
     },
-    print(): void {
-      console.log(summary(total.plants, counts, (performance.now() - start) / 1_000));
-      const { sameName, repeated } = total;
-      if (sameName > 0)
-        console.log(`Left out, since their names are stored: ${formatCount(sameName)} (--same-name add)`);
-      if (repeated > 0) console.log(`Twice in the list: ${formatCount(repeated)}`);
+    /** @param isCheck whether nothing is stored */
+    print(isCheck: boolean): void {
+      const [{ records, leftOut }, seconds] = [total, (performance.now() - start) / 1_000];
+      const width = Math.max(...Object.values(counts).map((count) => formatCount(count).length));
+      if (isCheck) console.log('Nothing is stored yet. This is what would become of the list:');
+      else
+        console.log(`${formatCount(records)} plants in ${seconds.toFixed(1)} s, ${formatCount(records / seconds)}/s`);
+      for (const [name, count] of Object.entries(counts))
+        console.log(`${name.padEnd(9)}  ${formatCount(count).padStart(width)}`);
+      if (leftOut > 0) console.log(`Left out, since their names are stored: ${formatCount(leftOut)} (--same-name add)`);
     },
   };
 }
 
-/** What was done in all, and the counts by name as a table for people. @param seconds that it took */
-function summary(plants: number, counts: Readonly<Record<string, number>>, seconds: number): string {
-  const rows = Object.entries(counts).map(([name, count]) => [name, formatCount(count)] as const);
-  const width = Math.max(...rows.map(([, count]) => count.length));
-  const table = rows.map(([name, count]) => `${name.padEnd(9)}  ${count.padStart(width)}`);
-  const total = `${formatCount(plants)} plants in ${seconds.toFixed(1)} s, ${formatCount(plants / seconds)}/s`;
-  return [total, ...table].join('\n');
+function plantText({ name, tag }: { readonly name: string; readonly tag?: string }): string {
+  return shown(name) + (tag === undefined ? '' : ` (${shown(tag)})`);
 }

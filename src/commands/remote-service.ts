@@ -1,109 +1,95 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Static } from 'typebox';
+import { EnvHttpProxyAgent, fetch } from 'undici';
 import { namedToken } from '../adapters/tokens/static-tokens.ts';
 import { readConfig } from '../config/config.ts';
 import { environment } from '../config/environment.ts';
 import { checked } from '../config/reader.ts';
 import { rules } from '../config/rules.ts';
+import { VARIABLES } from '../config/variables.ts';
 import { say } from '../process/say.ts';
-import type { ImportResult } from '../wire/import-schema.ts';
-import { type SentPart, SMALL_PART } from '../wire/lists/parts.js';
-import type { ErrorBody } from '../wire/schemas.ts';
+import { visible } from '../wire/shown.ts';
 
-/** Milliseconds for which a part is sent again. */
+/** Milliseconds for which a request is sent again. */
 const PATIENCE = 60_000;
-
 /** In place of a status, if there was no response. */
 const NONE = 0;
-
 /** The same as the service's status for a request that took too long. */
 const TOO_SLOW = 408;
 
-type Result = Static<typeof ImportResult>;
-
-/** A part of a list, and what became of it. */
-export type Part = SentPart<Result>;
-
-/**
- * Sends a part; resolves to undefined if it is too large, also for a slow connection.
- *
- * @throws Error, naming the line in it, if it is refused
- */
-type Send = (query: Readonly<Record<string, string>>, part: Uint8Array<ArrayBuffer>) => Promise<Result | undefined>;
-
 export const RUN_AGAIN = 'Run the same command again to import the remaining plants.';
 
-/**
- * Creates what sends the parts of lists to the service.
- *
- * @param type the media type of the list
- * @param stop when it is aborted, no part is sent again
- * @throws Error, saying what to do, if none is known
- */
-export function remoteService(type: string, stop: AbortSignal): Send {
-  const { url, token } = serviceAddress();
-  const headers = { Authorization: `Bearer ${token}`, 'Content-Type': type };
+/** @throws Error in words */
+export type Send = (path: string, expected: RegExp, body?: string) => Promise<string>;
 
-  async function post(...[query, body]: Parameters<Send>) {
-    const signal = AbortSignal.timeout(PATIENCE);
-    const target = `${url}/import?${new URLSearchParams(query)}`;
-    const response = await fetch(target, { method: 'POST', redirect: 'manual', headers, body, signal });
+/**
+ * Creates what sends requests to the service: GET, or POST of lines of JSON. Each is sent again for a minute if that may help.
+ * A text that does not begin as expected is that of something else.
+ *
+ * @param stop when it is aborted, nothing is sent again
+ * @throws Error, saying what to do, if no service is known
+ */
+export function remoteService(stop: AbortSignal): Send {
+  const { url, token, proxy } = serviceAddress();
+  const dispatcher = new EnvHttpProxyAgent({ httpProxy: '', ...proxy });
+  const headers = { Authorization: `Bearer ${token}`, Accept: 'application/x-ndjson, application/json;q=0.9' };
+
+  async function request(path: string, body: string | undefined) {
+    const limits = { redirect: 'manual', signal: AbortSignal.timeout(PATIENCE), dispatcher } as const;
+    const post = { method: 'POST', body: body ?? '', headers: { ...headers, 'Content-Type': 'application/x-ndjson' } };
+    const response = await fetch(url + path, { ...limits, ...(body === undefined ? { headers } : post) });
     return { status: response.status, text: response.headers.get('location') ?? (await response.text()) };
   }
 
-  // Again for a while if that may help.
-  return async (...part) => {
+  return async (path, expected, body) => {
     for (let start = 0; ; await delay(1_000)) {
-      const { status, text } = await post(...part).catch((error) => ({
-        status: error.name === 'TimeoutError' ? TOO_SLOW : NONE,
-        text: `${error.cause ?? error}`,
-      }));
-      const said = parse(text);
-      if (status === 200 && isResult(said)) return said;
-      const { error, message = `${status || ''} ${text.slice(0, 200)}`.trim() } = said;
-      if (status === 413 || error === 40013 || (status === TOO_SLOW && part[1].length > SMALL_PART)) return undefined;
-      if (status !== NONE && status < 400) throw new Error(`${url} is not a Plant Store: it says ${message}`);
-      if (isDefinite(status)) throw new Error(error === undefined ? `${url}: ${message}` : message);
-      if (start === 0) say(`${url} cannot be used now (${message}): trying again for a minute`);
+      const { status, text } = await request(path, body).catch((error) => failure(url, error));
+      if (status === 200 && expected.test(text)) return text;
+      const { error, message = `${status || ''} ${text.slice(0, 200)}`.trim() } = errorIn(text);
+      const said = visible(message);
+      if (status !== NONE && status < 400) throw new Error(`${url} is not a Plant Store: it says ${said}`);
+      if (isDefinite(status)) throw new Error(error === undefined ? `${url}: ${said}` : said);
+      if (start === 0) say(`${url} cannot be used now (${said}): trying again for a minute`);
       start ||= performance.now();
-      if (stop.aborted || performance.now() - start > PATIENCE) throw new Error(`${url}: ${message}. ${RUN_AGAIN}`);
+      if (stop.aborted || performance.now() - start > PATIENCE) throw new Error(`${url}: ${said}. ${RUN_AGAIN}`);
     }
   };
 }
 
-type ResponseBody = Partial<Result & Static<typeof ErrorBody>>;
+/** @throws Error if the certificate of the service is not trusted: that stays so */
+function failure(url: string, error: Error & { readonly cause?: { readonly code?: string } }) {
+  const { code = '' } = error.cause ?? {};
+  if (!/CERT|SIGNATURE/.test(code))
+    return { status: error.name === 'TimeoutError' ? TOO_SLOW : NONE, text: `${error.cause ?? error}` };
+  throw new Error(
+    `${url}: its certificate is not trusted (${code}). NODE_EXTRA_CA_CERTS names a file of others to trust`,
+  );
+}
 
-/** What the service says; nothing if the text is not JSON, as that of a proxy may be. */
-function parse(text: string): ResponseBody {
+/** An error of the service; nothing if the text is another, as that of a proxy may be. */
+function errorIn(text: string): { readonly error?: number; readonly message?: string } {
   try {
-    return JSON.parse(text, exactId) ?? {};
+    return JSON.parse(text) ?? {};
   } catch {
     return {};
   }
 }
 
-const isResult = (body: ResponseBody): body is Result => body.consumed !== undefined;
-
 /** Whether the same request would get the same response again. */
 const isDefinite = (status: number) =>
   status === 501 || (status !== NONE && status < 500 && status !== TOO_SLOW && status !== 429);
 
-/** JSON.parse makes a number of an id, which loses digits. */
-function exactId(key: string, value: unknown, context?: { readonly source?: string }): unknown {
-  return key === 'id' && context?.source ? BigInt(context.source) : value;
-}
-
 const ADDRESS = {
   url: { name: 'PLANT_STORE_URL', rule: rules.httpUrl, fallback: undefined },
   token: { name: 'PLANT_STORE_TOKEN', rule: rules.bearerToken, fallback: undefined },
+  proxy: VARIABLES.proxy,
 };
 
 /** The service of PLANT_STORE_URL, or else that of this folder, whose token goes nowhere else. @throws Error if none is known */
-function serviceAddress(): { readonly url: string; readonly token: string } {
-  const { url, token } = checked(environment(), ({ read }) => read(ADDRESS));
-  if (url && token) return { url: url.replace(/\/$/, ''), token };
+function serviceAddress() {
+  const { url, token, proxy } = checked(environment(), ({ read }) => read(ADDRESS));
+  if (url && token) return { url: url.replace(/\/$/, ''), token, proxy };
   const advice = 'set PLANT_STORE_URL and PLANT_STORE_TOKEN';
   if (url || token) throw new Error(`${advice}, or neither of them`);
   const { api, tokens, ownTokenFolder } = readConfig();
@@ -114,5 +100,5 @@ function serviceAddress(): { readonly url: string; readonly token: string } {
   const own = configured?.token ?? (existsSync(file) ? readFileSync(file, 'utf8').trim() : undefined);
   if (!own) throw new Error(`this folder has no token that may create: start the service, or ${advice}`);
   if (api.port === 0) throw new Error(`PORT is 0, so only the service knows where it listens: ${advice}`);
-  return { url: `http://${host.includes(':') ? `[${host}]` : host}:${api.port}`, token: own };
+  return { url: `http://${host.includes(':') ? `[${host}]` : host}:${api.port}`, token: own, proxy };
 }

@@ -10,9 +10,8 @@
  * - `cursor_expired`: changes after this position may be missing: a consumer has to start again.
  * - `changes_unavailable`: the order of this store's changes is not known.
  * - `tags_unavailable`: this store has no order of its tags.
- * - `too_many_names`: there are too many plants to compare their names with those of a list.
  * - `malformed_json`: a record is not in valid UTF-8, or not JSON where it must be.
- * - `record_too_large`: a record of a list is larger than a plant may be.
+ * - `record_too_large`: a record of a list is larger than a plant may be, or the list has too many.
  * - `store_unavailable`: the store cannot respond now; the outcome is unknown until the operation is tried again.
  * - `token_unverifiable`: whether a token is accepted cannot be determined now.
  */
@@ -27,7 +26,6 @@ export type ErrorCode =
   | 'cursor_expired'
   | 'changes_unavailable'
   | 'tags_unavailable'
-  | 'too_many_names'
   | 'malformed_json'
   | 'record_too_large'
   | 'store_unavailable'

@@ -6,12 +6,17 @@ export function bounded(text: string): string {
   return text.length > MAX_LENGTH ? `${text.slice(0, MAX_LENGTH).toWellFormed()}…` : text;
 }
 
-/** Characters that nobody would see, except a plain space. */
-const INVISIBLE = /[\p{Cf}\p{Z}]/gu;
+/** Characters that nobody would see, or that control a terminal, except a plain space. */
+const INVISIBLE = /[\p{Cc}\p{Cf}\p{Z}]/gu;
 
 /** The beginning of a text in quotes, with escapes for invisible characters. */
 export function shown(text: string): string {
-  return JSON.stringify(bounded(text)).replace(INVISIBLE, (sign) => (sign === ' ' ? sign : escaped(sign)));
+  return visible(JSON.stringify(bounded(text)));
+}
+
+/** A text with escapes for invisible characters. */
+export function visible(text: string): string {
+  return text.replace(INVISIBLE, (sign) => (sign === ' ' ? sign : escaped(sign)));
 }
 
 /** Each unit of UTF-16 as JSON escapes it. */

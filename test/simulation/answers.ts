@@ -66,7 +66,12 @@ function judgeImport(
     const content = stateOf(plant);
     const isOther = (state: State) => isPlant(state) && state !== content;
     const outcome = imported?.outcomes[n];
-    if (imported === undefined)
+    const isSame = ({ id }: NewPlant) => id === plant.id;
+    // Of several that replace, only the last is written: nobody sees the others.
+    if (replaces && list.slice(n + 1).some(isSame)) continue;
+    if (replaces && imported && list.slice(0, n).some(isSame) && outcome !== 'id_retired')
+      wrote(plant.id, (before) => (before === 'absent' || isPlant(before) ? content : undefined));
+    else if (imported === undefined)
       wrote(plant.id, (before) => (before === 'absent' || (replaces && isOther(before)) ? content : undefined));
     else if (outcome === 'created') wrote(plant.id, (before) => (before === 'absent' ? content : undefined));
     else if (outcome === 'changed') wrote(plant.id, (before) => (replaces && isOther(before) ? content : undefined));

@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import type { UseCases } from '../../application/use-cases.ts';
 import { PlantStoreError } from '../../domain/errors.ts';
 import { changeOperations } from './contract/change-operations.ts';
-import { importOperation } from './contract/import/import-operation.ts';
+import { importOperation } from './contract/import-operation.ts';
 import { listOperation } from './contract/list-operation.ts';
 import { openApiDocument } from './contract/openapi.ts';
 import type { Operation } from './contract/operation.ts';

@@ -26,8 +26,8 @@ const TOKEN = 'a token is a secret text that those who run this service give out
 const SAFE = 'sending the same request again is safe';
 
 /** The rule for the Content-Type of an operation whose body may be of these media types. */
-export function mediaTypeRule(types: readonly string[], charsets: readonly string[] = ['utf-8']): string {
-  return `Content-Type must be ${types.join(' or ')} in ${charsets.join(' or ')}, without a Content-Encoding`;
+export function mediaTypeRule(types: readonly string[]): string {
+  return `Content-Type must be ${types.join(' or ')} in utf-8, without a Content-Encoding`;
 }
 
 /** Every error response. A code of the domain without a row does not compile; the others are those of HTTP itself. */
@@ -41,7 +41,6 @@ export const errorKinds = {
   unsupported_media_type: kind(40015, mediaTypeRule(['application/json'])),
   invalid_plant: kind(40022, `name must be ${fieldRules.name}`),
   unknown_position: kind(40022, 'after must be the "next" of an earlier response of /changes, or now'),
-  too_many_names: kind(40022, 'there are too many plants to compare their names: sameName must be add'),
   token_missing: kind(40100, `send the header Authorization: Bearer <ACCESS_TOKEN>; ${TOKEN}`, challenge()),
   token_refused: kind(
     40101,

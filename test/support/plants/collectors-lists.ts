@@ -1,14 +1,18 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
 /* Lists as people's programs write them. */
 
-interface CollectorsList {
+export interface CollectorsList {
   readonly name: string;
   readonly list: Buffer;
-  /** What must be said of it. */
-  readonly query?: Readonly<Record<string, string>>;
-  /** Its plants, as `id name tag`; undefined if it is refused as a whole. */
+  /** What the list asks for, one option after another, and what a person says then, by the names of options. */
+  readonly asks?: readonly string[];
+  readonly said?: Readonly<Record<string, string>>;
+  /** Its plants, as `id name | tag`; undefined if it is refused as a whole. */
   readonly plants?: readonly string[];
-  /** Where its records are refused, and why; or why all of it is. */
-  readonly refused?: readonly (readonly [line: number, why: string])[];
+  /** In which rows its records are refused, and why; or why all of it is. */
+  readonly refused?: readonly (readonly [row: number, why: string])[];
   readonly problem?: string;
 }
 
@@ -18,21 +22,28 @@ export const collectorsLists: readonly CollectorsList[] = [
   {
     name: 'Excel in German, with semicolons in Windows-1252',
     list: list('Nr;Botanischer Name;Gattung\r\n1;B\xe4renklau;Kr\xe4uter\r\n2;"Rosa ""Peace""";\r\n', 'latin1'),
-    plants: ['1 Bärenklau Kräuter', '2 Rosa "Peace"'],
+    asks: ['encoding'],
+    said: { encoding: 'windows-1252' },
+    plants: ['1 Bärenklau | Kräuter', '2 Rosa "Peace"'],
   },
   {
     name: 'Excel, with its line for the separator',
     list: list('\uFEFFsep=;\r\nid;name, latin\r\n1;Rosa\r\n'),
-    query: { columns: 'id,name', header: '2' },
+    asks: ['columns'],
+    said: { columns: 'id=id,name=2' },
     plants: ['1 Rosa'],
   },
   {
     name: 'Google Sheets',
     list: list(' ID ,Name,Tag\r\n1, Épinard,"a, b"\r\n2,Rosa,'),
-    plants: ['1  Épinard a, b', '2 Rosa'],
+    plants: ['1  Épinard | a, b', '2 Rosa'],
   },
   { name: 'Numbers', list: list('\uFEFF\nTabelle 1\nNummer;Pflanze\n1;Ficus\n'), plants: ['1 Ficus'] },
-  { name: 'LibreOffice', list: list('"id","name","tag"\n1,"Rosa","rose"\n2,"",""\n'), plants: ['1 Rosa rose', '2  '] },
+  {
+    name: 'LibreOffice',
+    list: list('"id","name","tag"\n1,"Rosa","rose"\n2,"",""\n'),
+    plants: ['1 Rosa | rose', '2  | '],
+  },
   {
     name: 'a price list of a nursery, with a title and sections',
     list: list(
@@ -44,25 +55,27 @@ export const collectorsLists: readonly CollectorsList[] = [
   {
     name: 'pipes, as WCVP has them',
     list: list('plant_name_id|family|taxon_name\n1|Rosaceae|Rosa "Peace", L.\n2||Rosa canina\n'),
-    query: { columns: 'id,tag,name', header: '1' },
-    plants: ['2 Rosa canina'],
-    refused: [[2, 'quotes must enclose a whole cell']],
+    asks: ['columns'],
+    said: { columns: 'id=plant_name_id,tag=family,name=taxon_name' },
+    plants: ['1 Rosa "Peace", L. | Rosaceae', '2 Rosa canina'],
   },
   {
     name: 'tabs, as GBIF has them',
-    list: list('taxonID\tscientificName\tfamily\n1\tRosa "Peace"\tRosaceae\n2\tSalvia L.\tLamiaceae\n'),
-    plants: ['2 Salvia L. Lamiaceae'],
-    refused: [[2, 'if quotes mean themselves in this list, double them']],
+    list: list(
+      'taxonID\tscientificName\tfamily\n1\tRosa "Peace"\tRosaceae\n2\t"Peace" rose\tRosaceae\n3\tSalvia L.\t\n',
+    ),
+    plants: ['1 Rosa "Peace" | Rosaceae', '3 Salvia L.'],
+    refused: [[3, 'quotes must enclose a whole cell']],
   },
   {
     name: 'tabs, as mysql --batch writes them',
     list: list('id\tname\ttag\n1\tRosa\tNULL\n2\tnull\t\n'),
-    plants: ['1 Rosa NULL', '2 null'],
+    plants: ['1 Rosa | NULL', '2 null'],
   },
   {
     name: 'a MySQL dump',
     list: list("-- MySQL dump\nINSERT INTO `plants` VALUES (1,'Rosa',NULL);\n"),
-    problem: 'line 1: there is no column id and no column name; it must name the columns, as in id,name,tag',
+    problem: 'No row names a column that is known. The first one has 1: -- MySQL dump.',
   },
   {
     name: 'ids with leading zeros',
@@ -82,8 +95,8 @@ export const collectorsLists: readonly CollectorsList[] = [
   {
     name: 'cells with line breaks',
     list: list('tag,id,name\n"a\nb",1,"Rosa\r\n""Peace"""\n,x,\n'),
-    plants: ['1 Rosa\r\n"Peace" a\nb'],
-    refused: [[5, 'id must be a whole number, not "x"']],
+    plants: ['1 Rosa\r\n"Peace" | a\nb'],
+    refused: [[3, 'id must be a whole number, not "x"']],
   },
   {
     name: 'UTF-16, as the Unicode text of Excel',
@@ -99,15 +112,29 @@ export const collectorsLists: readonly CollectorsList[] = [
   {
     name: 'a workbook',
     list: list('PK\x03\x04\x14\x00\x06\x00\x08\x00\xc3\xa4\xff\n', 'latin1'),
-    problem: 'the list is a workbook, as .xlsx and .ods are: save it as CSV in Excel or LibreOffice',
+    problem: 'a workbook, as .xlsx and .ods are: save it as CSV, in Excel as "CSV UTF-8"',
   },
   {
     name: 'two encodings',
     list: list('id,name\n1,\xc3\xa4\n2,\xe4\n', 'latin1'),
-    problem: 'line 3 is not in UTF-8, but others are: in Excel, save the list as "CSV UTF-8"',
+    asks: ['encoding'],
+    said: { encoding: 'windows-1252' },
+    problem: 'line 2 has characters of UTF-8, and others have not: the list is in two encodings',
   },
 ];
 
+/** What LibreOffice has made in nine languages, six encodings and with three separators, and lists of gardens. */
+export const officeLists: readonly CollectorsList[] = readFileSync(
+  join(import.meta.dirname, 'office-lists.ndjson'),
+  'utf8',
+)
+  .trim()
+  .split('\n')
+  .map(
+    (line) =>
+      JSON.parse(line, (key, value) => (key === 'list' ? Buffer.from(`${value}`, 'base64') : value)) as CollectorsList,
+  );
+
 /** A plant as the lists above have it. */
 export const inWords = ({ id, name, tag }: { id: bigint; name: string; tag?: string }) =>
-  `${id} ${name}${tag === undefined ? '' : ` ${tag}`}`;
+  `${id} ${name}${tag === undefined ? '' : ` | ${tag}`}`;

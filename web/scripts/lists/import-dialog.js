@@ -1,17 +1,19 @@
 /** @import { Failed, PlantList, Request } from '../types.d.ts' */
-/** @import { Layout, List } from './types.d.ts' */
+/** @import { Layout, List, Reading } from './types.d.ts' */
+import { folded, plantIn } from '../../../src/lists/records.js';
 import { send } from '../api.js';
 import { byId, make, write } from '../dom.js';
 import { freeId, highestPlant } from '../free-id.js';
 import { cut, nodesOf } from '../texts.js';
 import { save, sizeOf } from './download-dialog.js';
 import { dropZone } from './drop-zone.js';
-import { addSameNames, fillForm, readForm } from './import-form.js';
+import { addSameNames, fillForm, readForm, skipsNames } from './import-form.js';
 import { importReport } from './import-report.js';
-import { readBeginning } from './list-file.js';
-import { LOOK, readLayout } from './list-layout.js';
-import { listSender } from './list-sender.js';
-import { rejectedList } from './rejected-list.js';
+import { layoutOf, readList, recordsOf } from './list-reader.js';
+import { listSender, storedNames } from './list-sender.js';
+
+/** Plants that are shown. */
+const SHOWN = 5;
 
 /**
  * The key of the first id of a list that was numbered: where names are not compared, its plants must get the same ids again.
@@ -28,8 +30,9 @@ function firstIdOf(/** @type {File} */ file) {
 export function importDialog(/** @type {PlantList} */ plants, /** @type {Failed} */ failed) {
   const [dialog, form] = [byId('import', HTMLDialogElement), byId('import-form', HTMLFormElement)];
   const [chosen, bar] = [byId('import-file', HTMLInputElement), byId('import-progress', HTMLProgressElement)];
+  const encoding = byId('import-encoding', HTMLSelectElement);
   let list = /** @type {List | undefined} */ (undefined);
-  let layout = /** @type {Layout} */ ({ columns: [], names: [], separator: ',', header: undefined, guessed: [] });
+  let layout = /** @type {Layout | undefined} */ (undefined);
   /** Imports what is left of the list. */
   let proceed = /** @type {((request: Request) => Promise<void>) | undefined} */ (undefined);
   let leaving = new AbortController();
@@ -63,78 +66,80 @@ export function importDialog(/** @type {PlantList} */ plants, /** @type {Failed}
       show('choosing');
       if (file === undefined) return;
       if (others.length > 0) throw new Error('Import one list after the other.');
-      await prepare(await readBeginning(file, request), undefined, request);
+      await prepare(file, undefined, request);
     });
 
-  /** Shows how a list will be read. @param {List} found @param {Layout | undefined} known @param {Request} request */
-  async function prepare(found, known, request) {
-    const { file } = found;
+  /** Shows how a list will be read. @param {File} file @param {string | undefined} encoding @param {Request} request */
+  async function prepare(file, encoding, request) {
+    const found = await readList(file, encoding);
+    const own = found.isJson ? undefined : layoutOf(found.text);
     const plant = await highestPlant(request);
     const free = await freeId(plant, request);
     // Who may change a plant may replace those that a list has.
     const read = plant && (await send('GET', `plants/${plant.id}`, request).catch(() => undefined));
-    const own = known ?? (await readLayout(found, free, request));
     request.signal?.throwIfAborted();
     [list, layout] = [found, own];
-    write('import-what', ...nodesOf(cut(file.name)), `, ${sizeOf(file.size)}`);
+    write('import-what', ...nodesOf(cut(file.name)), `, ${sizeOf(file.size)}, ${found.encoding}`);
     form.className = read?.headers.get('Allow')?.includes('PUT') ? 'may-replace' : '';
-    fillForm(list, layout, free);
+    fillForm(found, own, free);
     show('looking');
     look();
   }
+
+  /** How the list is to be read and stored, also which plants are left out. @param {Request} request */
+  async function reading(request) {
+    const how = list && readForm(list, layout);
+    if (!list || !how || !skipsNames()) return how;
+    const names = await storedNames(request);
+    if (names !== undefined) return { ...how, names };
+    addSameNames(firstIdOf(list.file));
+    return readForm(list, layout);
+  }
+
+  const unused = (/** @type {Reading} */ { layout: own }) =>
+    own?.names.filter((name, n) => name !== '' && own.header > 0 && ![own.id, own.tag, ...own.name].includes(n)) ?? [];
 
   /** Shows the first plants as they will be. */
   const look = () =>
     attempt(async (request) => {
       write('import-plants');
-      if (list === undefined) return;
-      const how = readForm(list, layout);
-      const report = importReport(list);
-      if (!form.reportValidity()) return;
-      const sender = listSender({ ...how, query: { ...how.query, check: 'true' } }, LOOK);
-      let part = await sender.next(request);
-      while (part?.records === 0) part = await sender.next(request);
-      if (part === undefined) throw new Error('This list has no plants.');
-      if (part.compared === false) {
-        addSameNames(firstIdOf(list.file));
-        return void look();
-      }
-      report(part);
-      write('import-beginning', sender.progress() < 1 ? 'At its beginning: ' : '');
-      const rows = (part.sample ?? []).map(({ id, name, tag }) => {
+      const how = await reading(request);
+      if (how === undefined) return;
+      const sender = listSender(how, true);
+      const outcome = await sender.next(request);
+      if (outcome === undefined) throw new Error('This list has no plants.');
+      importReport(unused(how))(outcome);
+      write('import-beginning', outcome.records < 1_000 ? '' : 'At its beginning: ');
+      const known = new Set(how.names);
+      const first = recordsOf(how).filter(({ name = '' }) => !known.has(folded(name)));
+      const rows = [...first.flatMap(plantIn).take(SHOWN)].map(({ id, name, tag }) => {
         const cells = [[`${id}`], nodesOf(cut(name)), tag === undefined ? [] : nodesOf(cut(tag))];
         return make('tr', {}, ...cells.map((nodes) => make('td', {}, ...nodes)));
       });
       write('import-plants', ...rows);
     });
 
-  function importOf(/** @type {List} */ list) {
-    const { name } = list.file;
-    const how = readForm(list, layout);
-    const [sender, report, rejected] = [listSender(how), importReport(list), rejectedList(how)];
-    if (how.idsFrom !== undefined) sessionStorage.setItem(keyOf(list.file), `${how.idsFrom}`);
-    const saveRejected = (/** @type {Blob} */ blob) => save(blob, `${name}.rejected.${list.isCsv ? 'csv' : 'ndjson'}`);
-    byId('import-rejected', HTMLElement).onclick = () => saveRejected(rejected.blob());
-    byId('import-number', HTMLElement).onclick = () => {
-      // The list of those has no more of the others, which may not have been downloaded.
-      const others = rejected.others();
-      if (others) saveRejected(others);
-      const columns = how.columns.map((column) => (column === 'id' ? '' : column));
-      attempt((request) =>
-        prepare(rejected.unnumbered(), { ...layout, columns, header: undefined, guessed: [] }, request),
-      );
+  /** @param {List} list @param {Reading} how */
+  function importOf({ file }, how) {
+    const [sender, report] = [listSender(how, false), importReport(unused(how))];
+    const rejected = /** @type {Blob[]} */ ([]);
+    if (how.idsFrom !== undefined) sessionStorage.setItem(keyOf(file), `${how.idsFrom}`);
+    byId('import-rejected', HTMLElement).onclick = () => {
+      const head = how.layout ? `\uFEFF${how.layout.head}` : '';
+      save(new Blob([head, ...rejected]), `${file.name}.rejected.${how.layout ? 'csv' : 'ndjson'}`);
     };
     return async (/** @type {Request} */ request) => {
       show('running');
       try {
         for (;;) {
           bar.value = sender.progress();
-          const part = await sender.next(request);
-          if (part === undefined) break;
-          report(part);
-          rejected.add(part);
+          const outcome = await sender.next(request);
+          if (outcome === undefined) break;
+          report(outcome);
+          // A Blob for each batch: browsers keep them outside of the page's memory.
+          const texts = outcome.refused.map(({ raw }) => (raw.endsWith('\n') ? raw : `${raw}\n`));
+          if (texts.length > 0) rejected.push(new Blob(texts));
         }
-        form.classList.toggle('has-unnumbered', rejected.unnumbered().file.size > 0);
         show('finished');
       } catch (error) {
         show('stopped');
@@ -145,12 +150,21 @@ export function importDialog(/** @type {PlantList} */ plants, /** @type {Failed}
     };
   }
 
-  form.onchange = ({ target }) => target === chosen || look();
+  form.onchange = ({ target }) => {
+    if (target === encoding && list) {
+      const { file } = list;
+      attempt((request) => prepare(file, encoding.value, request));
+    } else if (target !== chosen) look();
+  };
   chosen.onchange = () => open([...(chosen.files ?? [])]);
   form.onsubmit = (event) => {
     event.preventDefault();
-    if (dialog.className === 'looking' && list) proceed = importOf(list);
-    if (proceed) attempt(proceed);
+    const isNew = dialog.className === 'looking';
+    attempt(async (request) => {
+      const how = isNew ? await reading(request) : undefined;
+      if (how) proceed = importOf(how.list, how);
+      await proceed?.(request);
+    });
   };
   byId('import-stop', HTMLElement).onclick = () => leaving.abort();
   byId('import-close', HTMLElement).onclick = () => dialog.close();

@@ -1,4 +1,4 @@
-/** @import { List, SentPart } from './types.d.ts' */
+/** @import { Outcome } from './types.d.ts' */
 import { byId, write } from '../dom.js';
 
 /** Refusals that are shown. */
@@ -6,19 +6,17 @@ const MAX_SHOWN = 300;
 
 const count = (/** @type {number} */ value) => value.toLocaleString('en');
 
-/** Shows what becomes of a list, part by part: what is ignored, what was refused, and sums. */
-export function importReport(/** @type {List} */ { lines: own }) {
-  const lineOf = (/** @type {number} */ line) => own?.[line - 1] ?? line;
+/** Shows what becomes of a list, batch by batch: what is ignored, what was refused, and sums. @param unused columns */
+export function importReport(/** @type {readonly string[]} */ unused) {
   const sums = {
     read: 0,
     new: 0,
     replaced: 0,
     'there already': 0,
     'whose names are there already': 0,
-    'twice in this list': 0,
     refused: 0,
   };
-  const ignored = new Set();
+  const ignored = new Set(unused);
   /** Whether one has the id of a different plant. */
   let hasTaken = false;
   const refusals = byId('import-refused', HTMLTextAreaElement);
@@ -37,21 +35,17 @@ export function importReport(/** @type {List} */ { lines: own }) {
     classList.toggle('has-taken', hasTaken);
   }
 
-  function add(/** @type {SentPart} */ part) {
-    for (const { line, lastLine, message } of part.refused.slice(0, Math.max(0, MAX_SHOWN - sums.refused))) {
-      const lines = [...new Set([line, lastLine])].map((number) => count(lineOf(number + part.linesBefore)));
-      refusals.value += `Line ${lines.join(' to ')}: ${message}\n`;
-    }
-    sums.read += part.records;
-    sums.new += part.created;
-    sums.replaced += part.changed;
-    const { unchanged, sameName = 0, repeated } = part;
-    sums['there already'] += unchanged - sameName - repeated;
-    sums['whose names are there already'] += sameName;
-    sums['twice in this list'] += repeated;
-    sums.refused += part.refused.length;
-    hasTaken ||= part.refused.some(({ error }) => error === 40009);
-    for (const name of part.ignored) ignored.add(name);
+  function add(/** @type {Outcome} */ { refused, ...outcome }) {
+    for (const { row, problem } of refused.slice(0, Math.max(0, MAX_SHOWN - sums.refused)))
+      refusals.value += `Row ${count(row)}: ${problem}\n`;
+    sums.read += outcome.records;
+    sums.new += outcome.created;
+    sums.replaced += outcome.changed;
+    sums['there already'] += outcome.unchanged;
+    sums['whose names are there already'] += outcome.leftOut;
+    sums.refused += refused.length;
+    hasTaken ||= refused.some(({ error }) => error === 40009);
+    for (const name of outcome.ignored) ignored.add(name);
     draw();
   }
 

@@ -1,48 +1,47 @@
 /** @import { Request } from '../types.d.ts' */
-/** @import { ImportResult, Reading } from './types.d.ts' */
-import { listParts, SMALL_PART } from '../../../src/wire/lists/parts.js';
-import { isDefinite, send } from '../api.js';
-import { bytesOf } from './list-file.js';
+/** @import { Batch, Outcome, Reading } from './types.d.ts' */
+import { batchesOf, folded, outcomeOf } from '../../../src/lists/records.js';
+import { send } from '../api.js';
+import { recordsOf } from './list-reader.js';
+
+/** Plants whose names are compared with those of a list. */
+const MAX_NAMES = 200_000;
+
+/** The names of all plants; undefined if they are too many. */
+export async function storedNames(/** @type {Request} */ request) {
+  const path = `plants?limit=${MAX_NAMES + 1}`;
+  const { body } = await send('GET', path, { ...request, has: 'length' });
+  const plants = /** @type {{ name: string }[]} */ (body);
+  return plants.length > MAX_NAMES ? undefined : plants.map(({ name }) => folded(name));
+}
 
 /**
- * Sends a list in parts: `next` the next one; after a failure, the same one again, which is safe. Undefined at the end.
+ * Sends a list in batches: `next` the next one; after a failure, the same one again, which is safe. Undefined at the end.
  *
- * @throws Error from `next` as `send` does, with the line in the list; if it cannot be read; at a record that is too large
- * @param {Pick<Reading, 'list' | 'query' | 'idsFrom'>} reading
- * @param {number} [size] octets of the first one
+ * @throws Error from `next` as `send` does; if the list cannot be read further
+ * @param {Reading} reading
+ * @param {boolean} isCheck whether nothing is stored
  */
-export function listSender({ list, query, idsFrom }, size) {
-  const { file, isCsv, encoding } = list;
-  let at = 0;
+export function listSender(reading, isCheck) {
+  const names = new Set(reading.names);
+  const isLeftOut = ({ name = '' }) => reading.names !== undefined && names.size === names.add(folded(name)).size;
+  const batches = batchesOf(recordsOf(reading), isLeftOut);
+  const query = new URLSearchParams({ existing: reading.existing, check: `${isCheck}` });
+  let batch = /** @type {Batch | undefined} */ (undefined);
+  let done = 0;
 
-  async function post(
-    /** @type {Record<string, string>} */ all,
-    /** @type {Uint8Array<ArrayBuffer>} */ body,
-    /** @type {Request} */ request,
-  ) {
-    const isTooSlow = (/** @type {number} */ status) => status === 408 && body.length > SMALL_PART;
-    const ends = (/** @type {number} */ status) => isDefinite(status) || isTooSlow(status);
-    const type = isCsv ? 'text/csv' : 'application/x-ndjson';
-    const how = { ...request, body, type, has: 'consumed', ends };
-    const response = await send('POST', `import?${new URLSearchParams(all)}`, how).catch(
-      (/** @type {Error} */ error) => {
-        if (![413, 40013, 408, 40800, 0].includes(Number(error.cause))) throw error;
-      },
-    );
-    return /** @type {ImportResult | undefined} */ (response?.body);
+  /** @returns {Promise<Outcome | undefined>} */
+  async function next(/** @type {Request} */ request) {
+    batch ??= batches.next().value || undefined;
+    if (batch === undefined) return undefined;
+    const how = { ...request, body: batch.lines, type: 'application/x-ndjson', has: 'records' };
+    const response = batch.lines === '' ? undefined : await send('POST', `import?${query}`, how);
+    const outcome = outcomeOf(batch, /** @type {Parameters<typeof outcomeOf>[1]} */ (response?.body));
+    const { leftOut, size } = batch;
+    batch = undefined;
+    done += size;
+    return { ...outcome, leftOut };
   }
-
-  const source = {
-    async peek(/** @type {number} */ length) {
-      const bytes = await bytesOf(file, at, length);
-      return { bytes, isEnd: at + bytes.length >= file.size };
-    },
-    skip: (/** @type {number} */ length) => {
-      at += length;
-    },
-  };
-  const all = { ...query, ...(idsFrom !== undefined && { idsFrom: `${idsFrom}` }) };
-  const next = listParts(source, { isCsv, encoding, query: all }, post, size);
   /** What is done, from 0 to 1. */
-  return { next, progress: () => at / file.size };
+  return { next, progress: () => done / reading.list.text.length };
 }

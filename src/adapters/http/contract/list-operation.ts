@@ -2,7 +2,7 @@ import Type from 'typebox';
 import type { UseCases } from '../../../application/use-cases.ts';
 import { PlantStoreError } from '../../../domain/errors.ts';
 import { isStorableText, MAX_LENGTH } from '../../../domain/plant.ts';
-import { separators } from '../../../wire/lists/csv-cells.ts';
+import { separators } from '../../../wire/csv.js';
 import { PlantList } from '../../../wire/schemas.ts';
 import { HttpError } from '../http-errors.ts';
 import { during, type Limit } from '../request/admission.ts';

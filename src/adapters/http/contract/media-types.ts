@@ -2,45 +2,31 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { MIMEType } from 'node:util';
 import { HttpError } from '../http-errors.ts';
 
-/** What Content-Type says of a body. */
-export interface MediaType {
-  /** Without its parameters. */
-  readonly type: string;
-  /** One of those that the body may have; undefined if none is given. */
-  readonly charset: string | undefined;
-}
-
 /**
- * The media type of a body.
+ * The media type of a body, without its parameters.
  *
  * @param types those that it may have
- * @param charsets likewise, as TextDecoder calls them
  * @param rule the message if it has another
- * @throws HttpError `unsupported_media_type`
+ * @throws HttpError `unsupported_media_type`, also for a charset that is not UTF-8 or ASCII
  */
 export function sentType(
   { 'content-type': sent = '', 'content-encoding': coding }: IncomingHttpHeaders,
   types: readonly string[],
-  charsets: readonly string[],
   rule: string,
-): MediaType {
-  const known = sent === 'application/json' ? { type: sent, charset: undefined } : parsed(sent);
-  const { type = '', charset = charsets[0] ?? '' } = known;
-  if (types.includes(type) && charsets.includes(charset) && coding === undefined)
-    return { type, charset: known.charset };
+): string {
+  const type = sent === 'application/json' ? sent : inUtf8(sent);
+  if (type !== undefined && types.includes(type) && coding === undefined) return type;
   throw new HttpError('unsupported_media_type', rule);
 }
 
-/** Nothing if it is malformed, or its charset is unknown. */
-function parsed(contentType: string): Partial<MediaType> & Pick<MediaType, 'charset'> {
+/** The type without its parameters; undefined if it is malformed, or has another charset. */
+function inUtf8(contentType: string): string | undefined {
   try {
     const { essence, params } = new MIMEType(contentType);
-    const charset = params.get('charset')?.toLowerCase();
-    // TextDecoder takes it for Windows-1252.
-    const isAscii = charset === 'us-ascii' || charset === 'ascii';
-    return { type: essence, charset: isAscii ? 'utf-8' : charset && new TextDecoder(charset).encoding };
+    const charset = params.get('charset') ?? 'utf-8';
+    return /^(utf-?8|(us-)?ascii)$/i.test(charset) ? essence : undefined;
   } catch {
-    return { charset: undefined };
+    return undefined;
   }
 }
 

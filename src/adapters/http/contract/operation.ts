@@ -5,7 +5,7 @@ import type { Precondition } from '../../../domain/precondition.ts';
 import { jsonParser } from '../../../wire/json-parser.ts';
 import { HttpError, mediaTypeRule } from '../http-errors.ts';
 import { ifNoneMatch, preconditionOf } from './etag.ts';
-import { type MediaType, preferredType, sentType } from './media-types.ts';
+import { preferredType, sentType } from './media-types.ts';
 import { decodeQuery, type Parameters, parseParameters, type Values } from './parameters.ts';
 import type { Reply, ResponseKind } from './responses.ts';
 
@@ -59,8 +59,8 @@ export interface Operation extends Description {
 
 interface HandlerInput<Body, Path extends Parameters, Query extends Parameters> extends Pick<RequestHead, 'signal'> {
   readonly body: Body;
-  /** What Content-Type says of the body; of the empty type if the operation takes none. */
-  readonly mediaType: MediaType;
+  /** Of the body; empty if the operation takes none. */
+  readonly mediaType: string;
   readonly httpVersion: string;
   readonly path: Values<Path>;
   readonly query: Partial<Values<Query>>;
@@ -73,9 +73,7 @@ interface HandlerInput<Body, Path extends Parameters, Query extends Parameters> 
 /** The body that an operation takes: its documentation and its parser. */
 interface RequestBody<Body> {
   readonly content: Readonly<Record<string, TSchema>>;
-  /** UTF-8 only if they are not given. */
-  readonly charsets?: readonly string[];
-  /** What to do about another media type. */
+  /** What to do about another media type, or an unknown parameter. */
   readonly advice?: string;
   readonly parse: (bytes: Buffer) => Body;
 }
@@ -88,11 +86,9 @@ export function jsonBody<Schema extends TObject>(schema: Schema): RequestBody<St
 /** For operations without a body: if a client sends a body nevertheless, it is ignored. */
 export const noBody: RequestBody<undefined> = { content: {}, parse: () => undefined };
 
-const NO_TYPE: MediaType = { type: '', charset: undefined };
-
 /** Creates an operation from its handler, whose types must match the schemas. */
 export function operation<Body, Result, Path extends Parameters, Query extends Parameters>({
-  body: { content, charsets = ['utf-8'], advice = '', parse },
+  body: { content, advice = '', parse },
   response,
   check,
   handle,
@@ -105,27 +101,27 @@ export function operation<Body, Result, Path extends Parameters, Query extends P
    *
    * @throws PlantStoreError `invalid_plant`, HttpError `insufficient_scope`
    */
-  readonly check?: (query: Partial<Values<Query>>, mediaType: MediaType, permissions: Permissions) => void;
+  readonly check?: (query: Partial<Values<Query>>, permissions: Permissions) => void;
   readonly handle: (input: HandlerInput<Body, Path, Query>) => Promise<Result>;
 }): Operation {
   const { method, parameters, query: known, isConditional } = description;
   const types = Object.keys(response.content);
   const bodyTypes = Object.keys(content);
-  const rule = mediaTypeRule(bodyTypes, charsets) + advice;
+  const rule = mediaTypeRule(bodyTypes) + advice;
   return {
     ...description,
     requestContent: content,
     response,
     check({ path: texts, query: encoded, request: { headers, httpVersion }, permissions, signal }) {
       const path = parseParameters(parameters, texts);
-      const query = parseParameters(known, known === undefined ? {} : decodeQuery(encoded, known));
+      const query = parseParameters(known, known === undefined ? {} : decodeQuery(encoded, known, advice));
       const precondition = isConditional ? preconditionOf(headers['if-match'], headers['if-none-match']) : undefined;
       const type = method === 'GET' ? preferredType(headers.accept, types) : undefined;
       if (method === 'GET' && type === undefined) {
         throw new HttpError('not_acceptable', `Accept must allow ${types.join(' or ')}`);
       }
-      const mediaType = bodyTypes.length > 0 ? sentType(headers, bodyTypes, charsets, rule) : NO_TYPE;
-      check?.(query, mediaType, permissions);
+      const mediaType = bodyTypes.length > 0 ? sentType(headers, bodyTypes, rule) : '';
+      check?.(query, permissions);
       return async (bytes) => {
         const body = parse(bytes);
         const result = await handle({ body, path, query, precondition, type, mediaType, httpVersion, signal });

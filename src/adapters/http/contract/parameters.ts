@@ -90,9 +90,10 @@ export function parseParameters<All extends Parameters>(parameters: All | undefi
  *
  * @param query without the question mark
  * @param known the parameters that there may be
+ * @param advice what to do about another
  * @throws PlantStoreError `invalid_plant` for a parameter that is unknown, given twice, or not valid UTF-8
  */
-export function decodeQuery(query: string, known: Parameters): Texts {
+export function decodeQuery(query: string, known: Parameters, advice: string): Texts {
   const texts = new Map<string, string>();
   for (const pair of query.split('&').filter((part) => part !== '')) {
     const [encodedName = '', ...encoded] = pair.split('=');
@@ -100,7 +101,10 @@ export function decodeQuery(query: string, known: Parameters): Texts {
     if (!Object.hasOwn(known, name)) {
       const names = Object.keys(known);
       const allowed = names.length > 0 ? `only ${names.join(', ')}` : 'no parameters';
-      throw new PlantStoreError('invalid_plant', `${JSON.stringify(name)} is unknown: the query may have ${allowed}`);
+      throw new PlantStoreError(
+        'invalid_plant',
+        `${JSON.stringify(name)} is unknown: the query may have ${allowed}${advice}`,
+      );
     }
     if (texts.has(name)) throw new PlantStoreError('invalid_plant', `${name} must be given once only`);
     texts.set(name, decode(encoded.join('='), name));

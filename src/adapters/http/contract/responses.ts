@@ -1,9 +1,8 @@
 import Type, { type Static, type TObject, type TSchema } from 'typebox';
 import type { Change, Changes } from '../../../application/ports.ts';
 import type { NewPlant } from '../../../domain/plant.ts';
+import { csvCell, type Separator } from '../../../wire/csv.js';
 import { jsonEncoder } from '../../../wire/json-encoder.ts';
-import type { Separator } from '../../../wire/lists/csv-cells.ts';
-import { csvWriter } from '../../../wire/lists/csv-writer.ts';
 import { plantJson } from '../../../wire/plant-json.ts';
 import { etagOf } from './etag.ts';
 
@@ -130,8 +129,16 @@ function listFormat(type: string | undefined, separator: Separator) {
   if (type === CSV_TYPE) {
     // RFC 4180 section 3.
     const contentType = `${CSV_TYPE}; charset=utf-8; header=present`;
-    const { header, record } = csvWriter(separator);
-    return { contentType, start: header, write: record, between: '', end: '' };
+    // What the import reads back: an empty cell is no tag, "" an empty one. Nothing is escaped against formulas.
+    const record = ({ id, name, tag }: NewPlant) =>
+      `${[id, csvCell(name, separator), tag === undefined ? '' : csvCell(tag, separator)].join(separator)}\r\n`;
+    return {
+      contentType,
+      start: `${['id', 'name', 'tag'].join(separator)}\r\n`,
+      write: record,
+      between: '',
+      end: '',
+    };
   }
   if (type === NDJSON_TYPE) {
     return { contentType: type, start: '', write: (plant: NewPlant) => `${plantJson(plant)}\n`, between: '', end: '' };

@@ -22,7 +22,6 @@ const server = forEachTest(() => {
     plants: {
       ...plants,
       addAll: (...list) => (own.addAll ?? addAll)(...list),
-      list: (...range) => (own.list ?? plants.list)(...range),
     },
     bodyLimit: 100_000,
   });
@@ -65,167 +64,182 @@ function headOf(query: string, token: string, type: string, length = 9): string 
 }
 
 /** Sends only the head of a request with a body, which never comes. */
-const head = (url: string, query: string, token = 'x', type = CSV) => rawRequest(url, headOf(query, token, type));
+const head = (url: string, query: string, token = TOKEN, type = CSV) => rawRequest(url, headOf(query, token, type));
 
 const listOf = (plants: number) => `id,name\n${Array.from({ length: plants }, (_, n) => `${n},a\n`).join('')}`;
 
 const refusal = async (...args: Parameters<typeof send>) => refusalOf(await send(...args));
 
+const counts = async (...list: Parameters<typeof result>) => JSON.parse(await result(...list));
+
 describe('responds with', () => {
   test('what became of each record, to the letter', async () => {
     stored.set(9_007_199_254_740_993n, { id: 9_007_199_254_740_993n, name: 'there' });
     stored.set(2n, 'deleted');
-    const list = 'id;name;colour;tag\r\n1,5;d\r\n1;a;red;\r\n9007199254740993;"b\nc";;\r\n2;c\r\n\r\n1;a\r\n1;b\r\n';
-    const invalid = 'id must be a whole number, not \\"1,5\\"';
+    const list =
+      'id;name;colour;tag\r\n01;d;;\r\n1;a;red;\r\n9007199254740993;"b\nc";;\r\n2;c;;\r\n\r\n1;a;;\r\n1;b;;\r\n';
+    const rule = 'in decimal digits, without leading zeros or a plus sign, not \\"01\\"';
     expect(await result('', list)).toBe(
-      '{"created":1,"changed":0,"unchanged":1,"repeated":1,"refused":[' +
-        `{"line":2,"lastLine":2,"unnumbered":true,"error":40022,"message":"${invalid}: write digits only, without a separator"},` +
-        '{"line":4,"lastLine":5,"id":9007199254740993,"error":40009,' +
+      '{"created":1,"changed":0,"unchanged":1,"refused":[' +
+        '{"line":2,"error":40022,"message":"id must be an integer from -9223372036854775808 to 9223372036854775807 ' +
+        `${rule}"},{"line":4,"id":9007199254740993,"error":40009,` +
         '"message":"id 9007199254740993 belongs to a different plant"},' +
-        '{"line":6,"lastLine":6,"id":2,"error":40010,"message":"id 2 belongs to a deleted plant"},' +
-        '{"line":9,"lastLine":9,"id":1,"error":40009,' +
-        '"message":"id 1 belongs to a different plant: a line before has this id, too"}],' +
-        '"ignored":["colour"],"columns":["id","name","","tag"],"separator":";","header":1,"encoding":"utf-8","records":6,"consumed":80}',
+        '{"line":6,"id":2,"error":40010,"message":"id 2 belongs to a deleted plant"},' +
+        '{"line":9,"id":1,"error":40009,"message":"id 1 belongs to a different plant"}],' +
+        '"ignored":["colour"],"records":6}',
     );
     expect(stored.get(1n)).toEqual({ id: 1n, name: 'a' });
   });
 
-  test('which ids are no whole numbers, and so may get one: not those that a program has changed', async () => {
-    const changed = ['007', ' 7', '9.22E+18', '1.234', '-1 234 567', "12'345,678", '7.0', '7,00'];
-    changed.push('1.234,00', '1,234.00', '1 234,0', '12,34,567', '1\u2019234', '9.22E18', '1E3', '1'.repeat(32));
-    const others = ['P-17', '1,5', '2019.0034', '12.34.56', '7.', ''];
-    const list = [...changed, ...others].map((id) => `"${id}",a\n`).join('');
-    const { refused } = JSON.parse(await result('', `id,name\n${list}`));
-    expect(refused.map(({ unnumbered = false }) => unnumbered)).toEqual([
-      ...changed.map(() => false),
-      ...others.map(() => true),
+  test('200 if all are refused, for NDJSON and for CSV, each of whose records is as strict as POST', async () => {
+    const lines = [
+      'no',
+      '[]',
+      '{"id":2}',
+      '{"name":"a"}',
+      '{"id":"17","name":"a"}',
+      '{"id":6,"name":"a"}'.padEnd(65_537),
+    ];
+    const json = await counts('', `\uFEFF${lines.join('\n')}\n{"id":5,"name":"a\\u0000"}`, `${NDJSON};charset=UTF-8`);
+    const messages = ({ refused }: { refused: { line: number; id?: number; message: string }[] }) =>
+      refused.map(({ line, id, message }) => [line, id, message.replace(/:.*| from .* to \d+/, '')]);
+    expect(messages(json)).toEqual([
+      [1, undefined, 'the line must be valid JSON'],
+      [2, undefined, 'the line must be an object with an id, a name and an optional tag'],
+      [3, 2, 'name is missing'],
+      [4, undefined, 'id is missing'],
+      [5, undefined, 'id must be an integer, without quotes'],
+      [6, undefined, 'the record must not be larger than 65536 bytes'],
+      [7, 5, 'name must be a string of at most 1000 characters without U+0000 and without lone surrogates'],
     ]);
-  });
-
-  test('no columns for NDJSON, and numbers for what is no JSON', async () => {
-    expect(await result('', '{"id":1,"name":"a","tags":""}\nno\n', `${NDJSON};charset=UTF-8`)).toBe(
-      '{"created":1,"changed":0,"unchanged":0,"repeated":0,"refused":[{"line":2,"lastLine":2,"error":40000,' +
-        '"message":"the line must be valid JSON"}],"ignored":["tags"],"encoding":"utf-8","records":2,"consumed":33}',
+    const rows = ['1,a', '1,a,b,c', '1,"a"x,', '1,a\rb,', '1,,', ' 1,a,', `1,${'x'.repeat(1_001)},`].join('\r\n');
+    const csv = await counts(
+      '',
+      Buffer.concat([Buffer.from(`id,name,tag\r\n${rows}\r\n3,`), Buffer.from([0xe4]), Buffer.from(',\r\n')]),
     );
+    expect(messages(csv)).toEqual([
+      [2, 1, 'there must be 3 cells, as many as columns'],
+      [3, 1, 'there must be 3 cells, as many as columns'],
+      [4, 1, 'quotes must enclose a whole cell, with those in it doubled'],
+      [5, 1, 'quotes must enclose a whole cell, with those in it doubled'],
+      [6, 1, 'name is missing; write "" for an empty name'],
+      [7, undefined, 'id must be an integer in decimal digits, without leading zeros or a plus sign, not " 1"'],
+      [8, 1, 'name must be a string of at most 1000 characters without U+0000 and without lone surrogates'],
+      [9, 3, 'the record must be valid UTF-8; npm run import and the page read lists of other programs'],
+    ]);
+    expect(stored.size).toBe(0);
   });
 
-  test('200 if all are refused, and for a list without records whose columns are named', async () => {
-    const counts = async (...list: Parameters<typeof result>) => JSON.parse(await result(...list));
-    expect(await counts('', 'id,name\n,a\n')).toMatchObject({ created: 0, refused: [{ line: 2 }], records: 1 });
-    // As RFC 7111 and RFC 4180 let Content-Type say.
-    const type = 'Text/CSV; charset=UTF-8; header=present';
-    expect(await counts('', 'id,name\n', type)).toMatchObject({ created: 0, refused: [], records: 0, consumed: 8 });
-    const columns = `?columns=id,name${','.repeat(998)}`;
-    expect(await counts(columns, '\uFEFF')).toMatchObject({ refused: [], records: 0 });
-  });
-
-  test('a sample, and stores nothing, if it is only to check', async () => {
-    stored.set(1n, { id: 1n, name: 'there' });
-    const list = `id,name,tag\n0,""\nx,y\n${Array.from({ length: 9 }, (_, n) => `${n + 1},"a",\n`).join('')}`;
-    const { refused, sample, ...counts } = JSON.parse(await result('?check=true', list));
-    expect(refused).toMatchObject([{ line: 3 }]);
-    expect(sample).toEqual([{ id: 0, name: '' }, ...[1, 2, 3, 4].map((id) => ({ id, name: 'a' }))]);
-    expect(counts).toMatchObject({ created: 0, changed: 0, unchanged: 0, records: 11, names: ['id', 'name', 'tag'] });
-    expect([...stored.keys()]).toEqual([1n]);
+  test('the first names of what is ignored, and a null tag as none', async () => {
+    const list = `{"id":1,"name":"a","tag":null,"tags":""}\n{"id":2,"name":"b","k":0,"tags":1}\n`;
+    expect(await counts('', list, NDJSON)).toMatchObject({ created: 2, ignored: ['tags', 'k'] });
+    const many = Array.from({ length: 30 }, (_, n) => `c${n}`);
+    expect((await counts('', `${many.join('\t')}\tid\tname\n${'\t'.repeat(30)}3\tb\n`)).ignored).toEqual(
+      many.slice(0, 20),
+    );
+    expect([...stored.values()]).toEqual([
+      { id: 1n, name: 'a' },
+      { id: 2n, name: 'b' },
+      { id: 3n, name: 'b' },
+    ]);
   });
 });
 
-test('replaces plants that exist, if it is asked to', async () => {
+test('replaces plants that exist, if it is asked to, and of several with one id only by the last', async () => {
   stored.set(1n, { id: 1n, name: 'there' });
   stored.set(2n, { id: 2n, name: 'same' });
   stored.set(4n, 'deleted');
-  const counts = { created: 1, changed: 1, unchanged: 1, refused: [{ id: 4, error: 40010 }] };
-  expect(JSON.parse(await result('?existing=replace', 'id,name,tag\n1,a,x\n2,same\n3,c\n4,d\n'))).toMatchObject(counts);
+  const written: string[] = [];
+  const { addAll } = fakePlants(stored);
+  own.addAll = (list, replaces) => {
+    written.push(...list.map(({ id, name }) => `${id} ${name}`));
+    return addAll(list, replaces);
+  };
+  const list = 'id,name,tag\n1,there,\n1,b,\n1,b,\n1,a,x\n2,same,\n3,c,\n3,c,\n4,d,\n';
+  const expected = { created: 1, changed: 2, unchanged: 4, refused: [{ id: 4, error: 40010 }] };
+  expect(await counts('?existing=replace&check=true', list)).toMatchObject(expected);
+  expect(await counts('?existing=replace', list)).toMatchObject(expected);
+  expect(written.toSorted()).toEqual(['1 a', '2 same', '3 c', '4 d']);
   expect(stored.get(1n)).toEqual({ id: 1n, name: 'a', tag: 'x' });
   expect(stored.get(4n)).toBe('deleted');
-});
-
-test('reads a body that continues a list as if more of it came before', async () => {
-  const list = '\uFEFFa,1\n\n';
-  const columns = '?columns=name,id';
-  expect(JSON.parse(await result(columns, list))).toMatchObject({ created: 1 });
-  expect(JSON.parse(await result(`${columns}&continued=true`, list))).toMatchObject({ refused: [{ error: 40009 }] });
-  expect(JSON.parse(await result('?continued=true', '\n', NDJSON))).toMatchObject({ records: 0, consumed: 1 });
-});
-
-test('takes other media types, and the charset that they say', async () => {
-  const latin = Buffer.from('id\tname\n1\tb\xe4\n2\t\xc3\xa4\n', 'latin1');
-  const list = JSON.parse(await result('', latin, 'text/tab-separated-values; charset=ISO-8859-1'));
-  expect(list).toMatchObject({ created: 2, separator: '\t', encoding: 'windows-1252', consumed: latin.length });
-  expect(JSON.parse(await result('', '{"id":3,"name":"c","tag":null}\n', 'application/jsonl'))).toMatchObject({
+  expect(await counts('', 'id,name\n5,a\n5,b\n5,a\n2,x\n2,same\n')).toMatchObject({
     created: 1,
+    unchanged: 2,
+    refused: [{ line: 3 }, { line: 5 }],
   });
-  expect(JSON.parse(await result('', 'id,name\n4,ä\n', `${CSV};charset=US-ASCII`))).toMatchObject({
-    encoding: 'utf-8',
-  });
-  expect([...stored.values()]).toEqual([
-    { id: 1n, name: 'bä' },
-    { id: 2n, name: 'Ã¤' },
-    { id: 3n, name: 'c' },
-    { id: 4n, name: 'ä' },
-  ]);
 });
 
-describe('of a list without ids that was imported before', () => {
-  const LIST = 'name,tag\nRosa,\nSalvia,\n,x\nRosa,y\nFicus,\n';
+test('only checks, if it is asked to, and shows the first plants that would change', async () => {
+  for (let id = 0n; id < 30n; id++) stored.set(id, { id, name: 'there', tag: 'x' });
+  const before = [...stored.values()];
+  const list = `id,name,tag\n${Array.from({ length: 31 }, (_, n) => `${n},a,\n`).join('')}x,y,\n`;
+  const { changes, ...checked } = await counts('?check=true&existing=replace', list);
+  expect(checked).toMatchObject({ created: 1, changed: 30, unchanged: 0, refused: [{ line: 33 }], records: 32 });
+  expect(changes).toHaveLength(20);
+  expect(changes[1]).toEqual({ before: { id: 1, name: 'there', tag: 'x' }, after: { id: 1, name: 'a' } });
+  expect(await counts('?check=true', list)).toMatchObject({ created: 1, changed: 0, changes: [] });
+  expect([...stored.values()]).toEqual(before);
+});
 
-  test('leaves out plants whose names are stored, and stores the same ones if it is sent again', async () => {
-    stored.set(1n, { id: 1n, name: 'Salvia', tag: 'of somebody' });
-    const counts = { unchanged: 2, sameName: 1, repeated: 1, compared: true, records: 5 };
-    const send = async () => JSON.parse(await result('?idsFrom=7&sameName=skip', LIST));
-    expect(await send()).toMatchObject({ created: 2, ...counts, refused: [{ line: 4, id: 9 }] });
-    expect([...stored.keys()]).toEqual([1n, 7n, 11n]);
-    expect(await send()).toMatchObject({ created: 0, ...counts, unchanged: 4 });
-    const checked = JSON.parse(await result('?idsFrom=20&sameName=skip&check=true', LIST));
-    expect(checked).toMatchObject({ sameName: 3, created: 0, sample: [] });
-  });
-
-  test('stores nothing if there are too many plants to compare their names, and says so when it only checks', async () => {
-    own.list = async () => ({ plants: Array(200_000).fill({ id: 1n, name: 'a' }), next: 1n });
-    const message = expect.stringContaining('too many plants to compare their names');
-    expect(await refusal('?idsFrom=7&sameName=skip', LIST)).toEqual([400, 40022, message]);
-    expect(stored.size).toBe(0);
-    const checked = JSON.parse(await result('?idsFrom=7&sameName=skip&check=true', LIST));
-    expect(checked).toMatchObject({ compared: false, sameName: 0 });
-  });
+test('numbers records that have no ids, refused ones counted', async () => {
+  const list = '{"name":"a"}\n{"tag":"x"}\n\n{"name":"b","tag":"y"}\n{"name":"c"}\n';
+  const { refused, ...others } = await counts('?idsFrom=9223372036854775805', list, NDJSON);
+  expect(others).toMatchObject({ created: 2, records: 4 });
+  expect(refused.map(({ line, message }: { line: number; message: string }) => [line, message.slice(0, 15)])).toEqual([
+    [2, 'name is missing'],
+    [5, 'id must be an i'],
+  ]);
+  expect([...stored.keys()]).toEqual([9_223_372_036_854_775_805n, 9_223_372_036_854_775_807n]);
+  expect(await counts('?idsFrom=0', 'name\n" "\n\n')).toMatchObject({ created: 1, records: 1 });
+  for (const [body, type] of [
+    ['{"name":"a"}\n{"\\u0069d":1,"name":"a"}\n', NDJSON],
+    ['name,id\na,1\n', CSV],
+  ] as const)
+    expect(await refusal('?idsFrom=1', body, type)).toEqual([
+      400,
+      40022,
+      expect.stringContaining('has an id: idsFrom is'),
+    ]);
 });
 
 describe('refuses', () => {
+  const READ_BY = 'Lists with other columns, separators or encodings are read by npm run import, and by the page at /';
+  const names = 'line 1 must name the columns id, name, each once';
   test.each<[string, string, string, number, string]>([
-    ['?exsting=keep', '', CSV, 40022, '"exsting" is unknown: the query may have only existing, idsFrom, sameName, '],
+    [
+      '?columns=id,name',
+      '',
+      CSV,
+      40022,
+      `"columns" is unknown: the query may have only existing, idsFrom, check. ${READ_BY}`,
+    ],
     ['?existing=', '', CSV, 40022, 'existing must be keep or replace'],
     ['?idsFrom=01', '', CSV, 40022, 'idsFrom must be an integer from'],
-    ['?columns=id,name,id', '', CSV, 40022, 'columns must be id, name and tag, each at most once, or nothing'],
-    [`?columns=id,name${','.repeat(999)}`, '', CSV, 40022, 'separated by commas, at most 1000 of them'],
-    ['', 'id,name\n', `${CSV};charset=koi8-r`, 40015, ' in utf-8 or utf-16le or utf-16be or windows-1252, '],
-    ['', '', 'application/json', 40015, 'must be application/x-ndjson or application/jsonl or text/csv or text/tab'],
-    ['', '--x', 'multipart/form-data; boundary=x', 40015, "-H 'Content-Type: text/csv' --data-binary @plants.csv"],
+    ['', 'id,name\n', `${CSV};charset=windows-1252`, 40015, ` in utf-8, without a Content-Encoding. ${READ_BY}`],
+    ['', '', 'text/tab-separated-values', 40015, 'must be application/x-ndjson or text/csv in utf-8'],
     ['', '', CSV, 40000, 'a body is required'],
-    ['', `id,name\n${'1,a\n'.repeat(20_001)}`, CSV, 40013, 'the list must not have more than 20000 records'],
-    ['?more=true', 'x'.repeat(100_001), CSV, 40013, 'the body must not be larger than 100000 bytes'],
-  ])('the query %j', async (query, body, type, error, message) => {
+    ['', 'id,name\n', CSV, 40000, 'the body must have a record'],
+    ['', '\uFEFF\r\n', NDJSON, 40000, 'the body must have a record'],
+    ['', 'Nr,name\n1,a\n', CSV, 40022, names],
+    ['', 'id,name,id\n1,a,1\n', CSV, 40022, names],
+    ['', '"id,name\n1,a\n', CSV, 40022, 'line 1: a quote is never closed'],
+    ['', 'id,name\n1,"\n"\n1,"\n', CSV, 40022, 'line 4: a quote is never closed'],
+    ['?existing=replace', 'id,name\n1,a\n', CSV, 40022, 'line 1 must name the columns id, name, tag, each once'],
+    ['', `id,name\n${'1,a\n'.repeat(20_001)}`, CSV, 40013, 'a request must not have more than 20000 records'],
+    ['', 'x'.repeat(100_001), CSV, 40013, 'the body must not be larger than 100000 bytes'],
+  ])('the query %j with %j', async (query, body, type, error, message) => {
     expect(await refusal(query, body, type)).toEqual([400, error, expect.stringContaining(message)]);
     expect(stored.size).toBe(0);
   });
 
-  const NUMBERED =
-    'idsFrom must be left out with existing=replace: numbers that a list is given could be those of any other plants';
+  test('an unknown member of a list that replaces plants', async () => {
+    const { refused } = await counts('?existing=replace', '{"id":1,"name":"a","tags":"x"}\n', NDJSON);
+    expect(refused).toMatchObject([{ message: '"tags" is unknown: the line may have only id, name, tag' }]);
+  });
 
-  test.each<[string, string, string]>([
-    ['?columns=name', CSV, 'there is no column id'],
-    ['?columns=id,name&idsFrom=1', CSV, 'there is a column id, but idsFrom is for lists without ids'],
-    ['?columns=id,name&existing=replace', CSV, 'existing=replace would delete tags, since there is no column tag'],
-    ['?idsFrom=1&existing=replace', NDJSON, NUMBERED],
-    ['?sameName=skip', CSV, 'sameName must be left out without idsFrom: plants that have ids are known by these'],
-    ['?header=1', NDJSON, 'columns, separator and header are for CSV only'],
-    [
-      '?separator=;',
-      'text/tab-separated-values',
-      'separator must be a tab, or left out, with text/tab-separated-values',
-    ],
-    ['?encoding=utf-16le', `${CSV};charset=latin1`, 'encoding must be left out, or windows-1252, as Content-Type says'],
-  ])('the query %j of %s before its body has come', async (query, type, message) => {
-    expect(await head(server.url, query, TOKEN, type)).toContain(`{"error":40022,"message":"${message}"}`);
+  test('numbers for a list that replaces plants, before its body has come', async () => {
+    const message = 'idsFrom must be left out with existing=replace: its numbers could be those of any other plants';
+    expect(await head(server.url, '?idsFrom=1&existing=replace')).toContain(`{"error":40022,"message":"${message}"}`);
   });
 });
 
@@ -240,10 +254,14 @@ describe('a token', () => {
   test('that may create may not replace, which is refused after the query and before the body', async () => {
     const { url } = await limited('read', 'create');
     expect(await head(url, '?existing=replace')).toMatch(/^HTTP\/1.1 403 /);
-    expect(await head(url, '?existing=replace&more=maybe')).toMatch(/^HTTP\/1.1 400 /);
+    expect(await head(url, '?existing=replace&check=maybe')).toMatch(/^HTTP\/1.1 400 /);
     expect(JSON.parse(await result('?existing=keep', 'id,name\n1,a\n', CSV, { url }))).toMatchObject({ created: 1 });
+    expect(await head(url, '?check=true')).not.toMatch(/^HTTP\/1.1 403 /);
     const all = await limited('create', 'change');
-    expect(JSON.parse(await result('?existing=replace', 'id,name,tag\n', CSV, all))).toMatchObject({ records: 0 });
+    expect(await head(all.url, '?check=true')).toMatch(/^HTTP\/1.1 403 /);
+    expect(JSON.parse(await result('?existing=replace', 'id,name,tag\n1,a,\n', CSV, all))).toMatchObject({
+      records: 1,
+    });
   });
 });
 

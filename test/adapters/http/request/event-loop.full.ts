@@ -145,16 +145,11 @@ const lines = (line: (n: number) => string) => Array.from({ length: RECORDS }, (
 
 test.each<[string, number, string | Buffer, readonly [type: string, path: string]]>([
   ['quotes that never close', 400, megabyte('id,name\n1,"', '""', ''), CSV],
-  ['blank lines', 200, megabyte('id,name\n', '\n', ''), CSV],
+  ['quotes in one cell', 200, megabyte('id,name\n1,"', '""', '"\n'), CSV],
+  ['blank lines', 400, megabyte('id,name\n', '\n', ''), CSV],
   ['columns that mean nothing', 400, megabyte('id,name', (n) => `,${n}`, '\n'), CSV],
-  ['Windows-1252', 200, Buffer.from(megabyte('id,name\n', '1,xxä', '\n'), 'latin1'), CSV],
-  [
-    'UTF-16',
-    200,
-    Buffer.from(megabyte('\uFEFFid,name\n', `1,${'ä'.repeat(60)}\n`, '\n').slice(0, MEGABYTE / 2 - 9), 'utf16le'),
-    CSV,
-  ],
-  ['two encodings', 400, Buffer.from(megabyte('id,name\n1,Ã¤', 'ä', '\n'), 'latin1'), CSV],
+  ['cells that mean nothing', 200, megabyte('id,name\n1,a', ',', '\n'), CSV],
+  ['another encoding', 200, Buffer.from(`id,name\n${lines((n) => `${n},xx\xe4\n`)}`, 'latin1'), CSV],
   ['20,000 plants', 200, `id,name\n${lines((n) => `${n},a\n`)}`, CSV],
   ['20,000 conflicts', 200, `id,name\n${lines((n) => `1,${n}\n`)}`, CSV],
   ['20,000 lines that are no JSON', 200, lines(() => 'no\n'), NDJSON],

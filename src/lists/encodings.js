@@ -1,0 +1,86 @@
+/* The encodings of lists: what a list does not show, a person says. The command imports this folder, and the page gets it. */
+
+/** What a person has to say, the name of an option, since the list does not show it. */
+export const asks = (/** @type {'encoding' | 'columns' | 'header' | 'ids-from'} */ option, /** @type {string} */ why) =>
+  new Error(why, { cause: option });
+
+/** Bytes of the largest list that is read: two million plants. */
+export const MAX_BYTES = 100 * 1024 ** 2;
+
+const MARKS = /** @type {const} */ ([
+  ['utf-8', 0xef, 0xbb, 0xbf],
+  ['utf-16le', 0xff, 0xfe],
+  ['utf-16be', 0xfe, 0xff],
+]);
+/** Those that lists without a byte order mark have most often. Of what a single-byte one decodes it refuses nothing. */
+const LIKELY = ['windows-1252', 'macintosh', 'windows-1250', 'windows-1251', 'iso-8859-2', 'koi8-r'];
+const OTHERS = ['shift_jis', 'euc-jp', 'gb18030', 'big5', 'euc-kr'];
+
+/** Which DOS writes behind a text. */
+const END_OF_DOS = '\x1a';
+
+const decode = (/** @type {Uint8Array} */ bytes, encoding = 'utf-8') =>
+  new TextDecoder(encoding, { fatal: true }).decode(bytes);
+
+/** The encodings that fit the first line which is not ASCII, and what it is in each. */
+export function candidates(/** @type {Uint8Array} */ bytes) {
+  const at = bytes.findIndex((octet) => octet >= 0x80);
+  const start = bytes.lastIndexOf(0x0a, at) + 1;
+  const line = bytes.subarray(start, start + 100);
+  const end = line.findIndex((octet) => octet === 0x0a || octet === 0x0d);
+  return [...LIKELY, ...OTHERS].flatMap((encoding) => {
+    try {
+      const sample = decode(line.subarray(0, end < 0 ? line.length : end), encoding);
+      return /[\x80-\x9f]/.test(sample) ? [] : { encoding, sample };
+    } catch {
+      return [];
+    }
+  });
+}
+
+/**
+ * The text of a list: by its byte order mark, in UTF-8 where it is valid, else in the encoding that the person says.
+ *
+ * @param {Uint8Array} bytes
+ * @param {string} [said] as TextDecoder calls it
+ * @throws Error in words if it cannot be that, or is no list
+ */
+export function decodedList(bytes, said) {
+  if (bytes.length > MAX_BYTES) throw new Error(`a list has at most ${MAX_BYTES >> 20} MiB: split it`);
+  if ([0x504b, 0xd0cf].includes(((bytes[0] ?? 0) << 8) | (bytes[1] ?? 0)))
+    throw new Error('this is a workbook, as .xlsx and .ods are: save it as CSV, in Excel as "CSV UTF-8"');
+  const [marked] = MARKS.find(([, ...mark]) => mark.every((octet, n) => bytes[n] === octet)) ?? [];
+  const encoding = marked ?? said ?? 'utf-8';
+  let text = '';
+  try {
+    text = decode(bytes, encoding);
+  } catch (error) {
+    if (/** @type {Error} */ (error).name === 'RangeError')
+      throw asks('encoding', `${encoding} is no encoding, or cannot be read here`);
+    if (marked ?? said) throw asks('encoding', `the list is not in ${encoding}`);
+    const fitting = candidates(bytes).map((one) => `${one.encoding}: ${one.sample}`);
+    const how = 'iconv -f CP850 -t UTF-8 converts a list of DOS';
+    throw asks('encoding', `the list is not in UTF-8. Its encoding may be\n${fitting.join('\n')}\n${how}`);
+  }
+  if (text.includes('\0')) throw asks('encoding', 'the list has U+0000, as UTF-16 has: is it utf-16le?');
+  if (encoding === 'utf-8' && /\p{Cc}\$[@B]/u.test(text)) throw asks('encoding', 'the list is probably in iso-2022-jp');
+  if (!encoding.startsWith('utf')) refuseOther(text, bytes, encoding);
+  return { text: text.endsWith(END_OF_DOS) ? text.slice(0, -1) : text, encoding };
+}
+
+/** @throws Error if the text has controls, or UTF-8 beside other octets: then it is another encoding, or there are two */
+function refuseOther(/** @type {string} */ text, /** @type {Uint8Array} */ bytes, /** @type {string} */ encoding) {
+  const control = text.search(/[\x80-\x9f]/);
+  const lineAt = (/** @type {string} */ all, /** @type {number} */ at) => all.slice(0, at).split('\n').length;
+  if (control >= 0)
+    throw asks('encoding', `line ${lineAt(text, control)} has controls, so the list is not in ${encoding}`);
+  if (OTHERS.includes(encoding)) return;
+  const utf8 = new TextDecoder().decode(bytes);
+  for (const { 0: run, index } of utf8.matchAll(/(?<![^\0-\x7f])[^\0-\x7f\uFFFD]+(?![^\0-\x7f])/g)) {
+    // Whole words may be valid by chance, but then they are letters.
+    if (/^\p{L}+$/u.test(decode(new TextEncoder().encode(run), encoding))) continue;
+    throw new Error(
+      `line ${lineAt(utf8, index)} has characters of UTF-8, and others have not: the list is in two encodings`,
+    );
+  }
+}

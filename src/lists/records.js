@@ -1,0 +1,157 @@
+import { readRecord } from '../wire/csv.js';
+
+/* The records of a list, and the requests that they are sent in. */
+
+/** @import { Layout } from './columns.js' */
+/** A record: its row as a spreadsheet counts them, its text, and what it is as a line of NDJSON, or why it is no plant. */
+/** @typedef {{ row: number, raw: string, name?: string, line?: string, problem?: string }} ListRecord */
+
+/** An id that may have too many digits, which the service says. */
+const WHOLE = /^(0|-?[1-9]\d{0,29})$/;
+
+/**
+ * Reads the records of CSV. An empty cell is none, and "" an empty text. Rows that have only empty cells are left out.
+ *
+ * @param {Layout} layout
+ * @param {bigint} [idsFrom] the id of the first record: the others follow it, refused ones, too
+ * @returns {Generator<ListRecord>}
+ * @throws Error if a quote is never closed
+ */
+export function* csvRecords(/** @type {string} */ text, layout, idsFrom) {
+  let next = idsFrom;
+  for (let { start: at, row } = layout; at < text.length; row++) {
+    const { cells, end, problem: quotes } = readRecord(text, layout.separator, at);
+    if (quotes === 'open') throw new Error(`row ${row}: a quote is never closed`);
+    const raw = text.slice(at, end);
+    at = end;
+    if (!cells.some((cell) => cell?.trim() || cell === '')) continue;
+    const parts = layout.name.flatMap((n) => cells[n] ?? []);
+    const id = next === undefined ? cells[layout.id]?.trim() : `${next++}`;
+    const name = layout.name.length > 1 ? parts.filter(Boolean).join(' ') : parts[0];
+    const problem = quotes ? 'quotes must enclose a whole cell, and be doubled within it' : problemOf(id, name);
+    if (problem || name === undefined) yield { row, raw, problem: problem ?? 'name is missing' };
+    else yield { row, raw, name, line: lineOf(`${id}`, name, cells[layout.tag]) };
+  }
+}
+
+const lineOf = (/** @type {string} */ id, /** @type {string} */ name, /** @type {string | undefined} */ tag) =>
+  `{"id":${id},"name":${JSON.stringify(name)}${tag === undefined ? '' : `,"tag":${JSON.stringify(tag)}`}}`;
+
+/** What is wrong with an id, for people who keep a list in a spreadsheet. */
+function problemOf(id = '', name = '') {
+  if (WHOLE.test(id)) return undefined;
+  const shown = JSON.stringify(id.slice(0, 100));
+  if (id === '') return `id is missing${name && ` for ${JSON.stringify(name.slice(0, 100))}`}`;
+  if (/^-?0+\d{1,29}$/.test(id)) return `id must have no leading zeros: write ${BigInt(id)}, not ${shown}`;
+  const isRounded = /^-?\d([.,]\d+)?E\+?\d+$/i.test(id);
+  return `id must be a whole number, not ${shown}${isRounded ? ': a spreadsheet has rounded it' : ''}`;
+}
+
+/** Of a line of JSON; the service takes as many bytes. */
+const LONGEST = 64 * 1024;
+
+/**
+ * Reads lines of JSON, which are sent as they are.
+ *
+ * @param {bigint} [idsFrom]
+ * @returns {Generator<ListRecord>}
+ * @throws Error if a line of a list that is to be numbered has an id
+ */
+export function* jsonRecords(/** @type {string} */ text, idsFrom) {
+  let next = idsFrom;
+  for (let [at, row] = [0, 1]; at < text.length; row++) {
+    const end = text.indexOf('\n', at) + 1 || text.length;
+    const raw = text.slice(at, end);
+    at = end;
+    const line = raw.trim();
+    if (line === '') continue;
+    const id = next === undefined ? undefined : next++;
+    if (line.length > LONGEST) {
+      yield { row, raw, problem: `a record has at most ${LONGEST} characters` };
+      continue;
+    }
+    if (id === undefined) {
+      yield { row, raw, line };
+      continue;
+    }
+    const plant = parsed(line);
+    if (plant?.id !== undefined) throw new Error(`row ${row} has an id: --ids-from is for lists without ids`);
+    if (typeof plant?.name !== 'string') yield { row, raw, problem: 'the line must be a JSON object with a name' };
+    else yield { row, raw, name: plant.name, line: line.replace('{', `{"id":${id},`) };
+  }
+}
+
+/** Parses JSON with all digits of its ids, which JSON.parse would round. @returns {unknown} */
+export const parseExactly = (/** @type {string} */ text) =>
+  JSON.parse(text, (key, value, context) => (key === 'id' && context?.source ? BigInt(context.source) : value));
+
+/** The plant of a record, as far as it can be seen here; none if it is none. @returns {Plant[]} */
+export function plantIn(/** @type {ListRecord} */ { line = '' }) {
+  try {
+    const plant = /** @type {Plant | null} */ (parseExactly(line));
+    return typeof plant?.name === 'string' ? [plant] : [];
+  } catch {
+    return [];
+  }
+}
+
+/** A name without outer and repeated spaces: plants whose names differ by these alone are the same to people. */
+export const folded = (/** @type {string} */ name) => name.trim().replace(/\s+/g, ' ');
+
+/** @returns {{ id?: unknown, name?: unknown } | null} */
+function parsed(/** @type {string} */ line) {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return null;
+  }
+}
+
+/** Records and characters of a request: few enough for slow connections, BODY_LIMIT and proxies. */
+const [MOST, LARGEST] = [1_000, 250_000];
+
+/** Records that are sent in one request, and others between them; `size` is what they have in the text of the list. */
+/** @typedef {{ sent: ListRecord[], problems: ListRecord[], lines: string, leftOut: number, size: number }} Batch */
+
+/** Puts records into batches, without those that are left out. @returns {Generator<Batch>} */
+export function* batchesOf(
+  /** @type {Iterable<ListRecord>} */ records,
+  isLeftOut = (/** @type {ListRecord} */ _) => false,
+) {
+  const empty = () => ({ sent: [], problems: [], lines: '', leftOut: 0, size: 0 });
+  let batch = /** @type {Batch} */ (empty());
+  for (const record of records) {
+    batch.size += record.raw.length;
+    if (record.line === undefined) batch.problems.push(record);
+    else if (isLeftOut(record)) batch.leftOut++;
+    else {
+      batch.sent.push(record);
+      batch.lines += `${record.line}\n`;
+    }
+    if (batch.sent.length + batch.problems.length < MOST && batch.lines.length < LARGEST) continue;
+    yield batch;
+    batch = empty();
+  }
+  if (batch.sent.length + batch.problems.length + batch.leftOut > 0) yield batch;
+}
+
+/** @typedef {{ id: bigint, name: string, tag?: string }} Plant */
+/** @typedef {ListRecord & { id?: bigint, error?: number }} Refused */
+/** @typedef {{ created: number, changed: number, unchanged: number, ignored: string[], changes?: { before: Plant, after: Plant }[] }} Counts */
+
+/**
+ * Says what became of a batch. Records that are no plants are refused, too, in the order of the list.
+ *
+ * @param {Batch} batch
+ * @param {(Counts & { refused: { line: number, id?: bigint, error: number, message: string }[] }) | undefined} result of the service; undefined if nothing was sent
+ * @returns {Counts & { refused: Refused[], records: number }}
+ */
+export function outcomeOf({ sent, problems, leftOut }, result) {
+  const { refused = [], ...counts } = result ?? { created: 0, changed: 0, unchanged: 0, ignored: [] };
+  const named = refused.flatMap(({ line, message, ...known }) => {
+    const record = sent[line - 1];
+    return record ? [{ ...record, ...known, problem: message }] : [];
+  });
+  const records = sent.length + problems.length + leftOut;
+  return { ...counts, records, refused: [...problems, ...named].sort((a, b) => a.row - b.row) };
+}
