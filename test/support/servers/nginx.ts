@@ -11,8 +11,9 @@ export async function documentedNginx(apiUrls: readonly string[]): Promise<strin
   const file = await readFile(projectFile('deploy/nginx.conf'), 'utf8');
   const [server = ''] = /^ *server 127\.0\.0\.1:4001.*\n/m.exec(file) ?? [];
   const servers = apiUrls.map((url) => server.replace('127.0.0.1:4001', host(url))).join('');
-  const withoutTls = file.replace('listen 443 ssl;', 'listen 80;').replace(/^ *ssl_.*\n/gm, '');
-  return withoutTls.replace(/(^ *server 127\.0\.0\.1:.*\n)+/m, servers);
+  // The limits for each client, too: all requests of a test come from one address.
+  const plain = file.replace('listen 443 ssl;', 'listen 80;').replace(/^ *(ssl|limit)_.*\n/gm, '');
+  return plain.replace(/(^ *server 127\.0\.0\.1:.*\n)+/m, servers);
 }
 
 /**
