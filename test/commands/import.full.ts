@@ -13,6 +13,7 @@ import { fakePlants } from '../support/fake-plants.ts';
 import { counts, runImport, startImport } from '../support/programs/import-process.ts';
 import { makePipe } from '../support/programs/named-pipe.ts';
 import { selfSignedCertificate } from '../support/servers/certificate.ts';
+import { startForwardProxy } from '../support/servers/forward-proxy.ts';
 import { listening } from '../support/servers/local-server.ts';
 import { projectFile, temporaryFolder } from '../support/service-process.ts';
 
@@ -414,4 +415,12 @@ test('of a service whose certificate nobody trusts, says at once what trusts it'
   await list('ca.pem', certificate);
   const trusting = { ...environment(url), NODE_EXTRA_CA_CERTS: join(folder, 'ca.pem') };
   expect(await runImport([file], folder, trusting)).toMatchObject({ code: 0 });
+
+  // Through a proxy, by the variables of the service.
+  const proxy = await startForwardProxy();
+  const proxied = { ...trusting, HTTPS_PROXY: proxy.url };
+  expect(await runImport([file], folder, proxied)).toMatchObject({ code: 0 });
+  expect(proxy.asked).toEqual([new URL(url).host]);
+  expect(await runImport([file], folder, { ...proxied, NO_PROXY: 'localhost' })).toMatchObject({ code: 0 });
+  expect(proxy.asked).toHaveLength(1);
 });
