@@ -35,6 +35,6 @@ async function run({ file }: ReturnType<typeof backupArguments>): Promise<number
   say(`On: ${resolve(config.dataDir)}`);
   const { backUp } = await import('./adapters/sqlite/backup.ts');
   await backUp(config.dataDir, inOwnFolder('backup', file));
-  console.log(`${file} has all that was stored when the command began`);
+  console.log(`${file} is a copy of all that was stored when the command began`);
   return 0;
 }

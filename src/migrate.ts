@@ -64,13 +64,17 @@ async function runOnFile(command: string, dataDir: string): Promise<number> {
   const { renewLog } = await import('./adapters/sqlite/file/schema.ts');
   return withDatabaseFile(dataDir, command !== 'renew-feed', async (file) => {
     if (command === 'renew-feed') await renewLog(file.run);
-    console.log(command === 'renew-feed' ? RENEWED : 'nothing to do');
+    console.log(command === 'renew-feed' ? RENEWED : 'nothing to do: the service migrates it when it starts');
     return 0;
   });
 }
 
 function report(names: readonly string[]): void {
-  console.log(names.length === 0 ? 'nothing to do' : names.map((name) => `${name}: applied`).join('\n'));
+  console.log(
+    names.length === 0
+      ? 'nothing to do: all migrations are applied'
+      : names.map((name) => `${name}: applied`).join('\n'),
+  );
 }
 
 async function renew(database: Database): Promise<void> {

@@ -32,7 +32,7 @@ Example: npm run purge -- --deleted-before 90d`;
 /** Seconds in which a statement that was given up will have run or ended, as far as anybody can know. */
 const SAFE_AGE = 3_600;
 
-const NONE = 'none like that was deleted at least an hour ago (see --help)';
+const NONE = 'no such plant was deleted at least an hour ago (see --help)';
 
 /** In seconds. */
 const UNITS = { d: 86_400, h: 3_600, m: 60, s: 1 } as const;

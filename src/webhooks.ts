@@ -63,14 +63,14 @@ async function apply(
 ): Promise<string> {
   const state = states.find((one) => one.endpoint === endpoint);
   if (state === undefined) {
-    throw new Error(`${endpoint} is not known: it is once the service has started with its URL. See status`);
+    throw new Error(`${endpoint} is not in this database: start the service with its URL first, or see status`);
   }
   if (command === 'rewind') {
     await webhooks.rewind(endpoint);
     return `${endpoint}: all plants are sent again`;
   }
   if (command === 'resume') {
-    if (await webhooks.resume(endpoint)) return `${endpoint}: goes on`;
+    if (await webhooks.resume(endpoint)) return `${endpoint}: tries again now`;
     throw new Error(
       `${endpoint} cannot go on, since its position is that of another table: rewind it, which sends all plants`,
     );
@@ -84,7 +84,10 @@ async function apply(
 }
 
 function described(states: KnownEndpoint[], heldBack: string | undefined): string {
-  const lines = states.length === 0 ? ['no endpoints are known'] : states.map(lineOf);
+  const lines =
+    states.length === 0
+      ? ['no webhook has been set up in this database: the service enters those of WEBHOOK_URLS when it starts']
+      : states.map(lineOf);
   return [...lines, heldBack ?? []].flat().join('\n');
 }
 

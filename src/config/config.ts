@@ -81,11 +81,11 @@ function tokenLists(values: Values<typeof VARIABLES.tokens>, { problem }: Reader
   const reading = [...values.reading, ...values.readingFile];
   const bare = (list: readonly string[]) => new Set(list.map((configured) => namedToken(configured).token));
   if (!bare(full).isDisjointFrom(bare(reading))) {
-    problem('READ_TOKENS and READ_TOKENS_FILE must not have a token of ACCESS_TOKENS or ACCESS_TOKENS_FILE');
+    problem('a token of ACCESS_TOKENS or ACCESS_TOKENS_FILE must not be in READ_TOKENS or READ_TOKENS_FILE, too');
   }
   // The log would show one of the names, whoever sent the token.
   if ([full, reading].some((list) => new Set(list).size > bare(list).size)) {
-    problem('the variables and files of tokens must not have one token with two names, or with and without one');
+    problem('each token must have the same name, or none, wherever the variables and files of tokens have it');
   }
   return { full, reading };
 }
@@ -123,7 +123,7 @@ function checkTogether(config: Config, { isSet, problem }: Reader): void {
     );
   }
   if (isSet('MIGRATION_DATABASE_URL') && !isSet('DATABASE_URL')) {
-    problem('DATABASE_URL must be set when MIGRATION_DATABASE_URL is: only some commands read that one');
+    problem('DATABASE_URL must be set when MIGRATION_DATABASE_URL is: the service itself does not read the latter');
   }
   const hosts = [api.host, management.host];
   const overlap = api.host === management.host || ['0.0.0.0', '::'].some((every) => hosts.includes(every));

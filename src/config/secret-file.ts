@@ -19,7 +19,7 @@ export function listFile<T>({ mustBe, parse }: Rule<readonly T[]>): Rule<readonl
       const list = parse(content);
       if (list !== undefined) return list;
       const wrong = content.split('\n').findIndex((line) => /[^\s,]/.test(line) && parse(line) === undefined);
-      throw new Error(wrong < 0 ? 'it is empty' : `line ${wrong + 1} is wrong`);
+      throw new Error(wrong < 0 ? 'the file is empty' : `line ${wrong + 1} is wrong`);
     },
   };
 }

@@ -64,7 +64,10 @@ test('purge, status and migrate work beside the service and without it, and thos
   expect(await plants.add({ id: 1n, name: 'another' })).toBe('created');
   await webhookPositions(file.run, [ENDPOINT]).take([], 60_000);
   expect((await run(folder, 'webhooks')).stdout).toBe(`${ENDPOINT}: delivers; changes that wait: 1\n`);
-  expect(await run(folder, 'migrate')).toMatchObject({ code: 0, stdout: 'nothing to do\n' });
+  expect(await run(folder, 'migrate')).toMatchObject({
+    code: 0,
+    stdout: 'nothing to do: the service migrates it when it starts\n',
+  });
   expect(await run(folder, 'migrate', 'renew-feed')).toMatchObject({ code: 0 });
   await file.close();
 
@@ -93,7 +96,7 @@ test('copies the file while the service writes, for its user only; a copy that i
     isOver = true;
   });
   while (!isOver) await add(++last);
-  expect(await running).toMatchObject({ code: 0, stdout: expect.stringContaining('has all that was stored') });
+  expect(await running).toMatchObject({ code: 0, stdout: expect.stringContaining('is a copy of all that was stored') });
   expect((await stat(target)).mode & 0o777).toBe(0o600);
   const { next } = await readToEnd(plants);
   expect(await run(folder, 'backup', target)).toMatchObject({

@@ -16,7 +16,10 @@ test('shows what is pending, and applies every migration once, however many run 
   const environment = { DATABASE_URL: server.url, POOL_SIZE: '2' };
   const runs = await Promise.all(Array.from({ length: 8 }, () => runMigrate(environment)));
   const outcomes = runs.map(({ code, stdout }) => `${code} ${stdout}`).sort();
-  expect(outcomes).toEqual([`0 ${APPLIED}`, ...Array.from({ length: 7 }, () => '0 nothing to do\n')]);
+  expect(outcomes).toEqual([
+    `0 ${APPLIED}`,
+    ...Array.from({ length: 7 }, () => '0 nothing to do: all migrations are applied\n'),
+  ]);
   expect(await server.query('select name from kysely_migration order by name')).toEqual(ALL.map((name) => ({ name })));
 });
 
@@ -37,7 +40,7 @@ test('says before it begins which texts of an earlier version are too long, if a
   expect(first).toMatch(/^-- 2 stored plants have texts longer than this version takes/);
   expect(await server.query(search)).toEqual([{ id: '2' }, { id: '3' }]);
   expect(others).toContain('0006_index_tags_by_text: applied');
-  expect(await migrate()).toMatchObject({ stdout: 'nothing to do\n' });
+  expect(await migrate()).toMatchObject({ stdout: 'nothing to do: all migrations are applied\n' });
 });
 
 test.each(['renew-feed now', 'down'])('refuses %s and says where help is', async (line) => {

@@ -11,7 +11,7 @@ import { migratedDatabase } from '../support/test-database.ts';
 /* Ids that are free again, and statements that the service has given up but that still run. */
 
 const plant = { body: '{"id":1,"name":"Monstera"}' };
-const NONE = 'none like that was deleted at least an hour ago (see --help)\n';
+const NONE = 'no such plant was deleted at least an hour ago (see --help)\n';
 
 // Of its own: a purge leaves what a transaction that other tests leave open may still overtake.
 const server = forAllTests(() => ownPostgres());

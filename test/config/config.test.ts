@@ -289,7 +289,7 @@ describe('access tokens', () => {
 
   test('may be there several times, but with one name only, since the log shows it', () => {
     expect(() => readConfig({ ACCESS_TOKENS: `anna:${TOKEN},anna:${TOKEN}` })).not.toThrow();
-    const rule = expect.stringMatching('must not have one token with two names');
+    const rule = expect.stringMatching('each token must have the same name');
     expect(mistakes({ ACCESS_TOKENS: `anna:${TOKEN},bob:${TOKEN}` })).toEqual([rule]);
     expect(mistakes({ READ_TOKENS: `anna:${TOKEN}`, READ_TOKENS_FILE: file('bare', TOKEN) })).toEqual([rule]);
   });
@@ -297,7 +297,8 @@ describe('access tokens', () => {
   test('that permit reading only must not permit everything too', () => {
     const full = [{ ACCESS_TOKENS: TOKEN }, { ACCESS_TOKENS_FILE: file('full', TOKEN) }];
     const reading = [{ READ_TOKENS: `anna:${TOKEN}` }, { READ_TOKENS_FILE: file('reading', `${READ_TOKEN},${TOKEN}`) }];
-    const refusal = /^READ_TOKENS and READ_TOKENS_FILE must not have a token of ACCESS_TOKENS or ACCESS_TOKENS_FILE$/;
+    const refusal =
+      /^a token of ACCESS_TOKENS or ACCESS_TOKENS_FILE must not be in READ_TOKENS or READ_TOKENS_FILE, too$/;
     for (const environment of full.flatMap((one) => reading.map((other) => ({ ...one, ...other })))) {
       expect(mistakes(environment)).toEqual([expect.stringMatching(refusal)]);
     }
@@ -312,7 +313,7 @@ describe('a file of tokens', () => {
   test.each<[string, () => string, string]>([
     ['does not exist', () => '/no/such/file', 'no such file or directory'],
     ['is a folder', folder, IRREGULAR],
-    ['has only line ends', () => file('blank', '\uFEFF\r\n,\n'), 'it is empty'],
+    ['has only line ends', () => file('blank', '\uFEFF\r\n,\n'), 'the file is empty'],
     ['has something else', () => file('bad', `${TOKEN}\r\n\r\n${TOKEN},fifteen-letters\r\n`), 'line 3 is wrong'],
     ['is what no path can be', () => 'x'.repeat(300), 'name too long'],
   ])('that %s is refused', (_what, path, reason) => {

@@ -51,7 +51,7 @@ export const errorKinds = {
   path_not_found: kind(40400, 'no such path'),
   plant_not_found: kind(40401, (id) => `no plant has the id ${id}`),
   method_not_allowed: kind(40500, 'this path does not allow the method: see Allow'),
-  not_acceptable: kind(40600, 'Accept must allow application/json'),
+  not_acceptable: kind(40600, 'the header Accept must allow application/json'),
   request_too_slow: kind(40800, 'the request arrived too slowly'),
   plant_deleted: kind(41000, (id) => `the plant with the id ${id} was deleted`),
   cursor_expired: kind(
@@ -59,8 +59,11 @@ export const errorKinds = {
     (why) =>
       `"after" is not valid any more, since ${why}: start again without it, and delete what the new walk does not return`,
   ),
-  plant_differs: kind(41200, (id) => `the plant with the id ${id} is not as If-Match or If-None-Match requires`),
-  expectation_failed: kind(41700, 'Expect may only be 100-continue'),
+  plant_differs: kind(
+    41200,
+    (id) => `the ETag of the plant with the id ${id} is not what If-Match or If-None-Match requires`,
+  ),
+  expectation_failed: kind(41700, 'the header Expect must be 100-continue, or left out'),
   headers_too_large: kind(43100, 'the headers must not exceed 32 KiB or 200 fields'),
   unexpected: kind(50000, 'unexpected error; its details are in the log under X-Request-Id'),
   changes_unavailable: kind(50100, 'this database has no feed of changes'),

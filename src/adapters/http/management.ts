@@ -54,7 +54,7 @@ export function management(
 /** Otherwise a page whose owner points its name to this machine (DNS rebinding) could read the responses. */
 const refuseOtherHosts: RequestMiddleware = ({ req }, next) => {
   if (req.headers.host === undefined || isLoopback(req.headers.host)) return next();
-  throw new HttpError('malformed_request', 'on this port, the Host must be localhost or a loopback address');
+  throw new HttpError('malformed_request', 'on the management port, the Host must be localhost or a loopback address');
 };
 
 function sendJson(ctx: RequestContext, value: unknown): void {

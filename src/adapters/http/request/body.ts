@@ -44,7 +44,10 @@ export function bodyReader(limit: number): BodyReader {
       request.resume();
       throw (error as { type?: unknown }).type === 'entity.too.large'
         ? tooLarge()
-        : new PlantStoreError('malformed_json', 'the body must arrive as it was announced');
+        : new PlantStoreError(
+            'malformed_json',
+            'the body must be as long as its Content-Length says, and its chunks well-formed',
+          );
     }
     const { body } = ctx.request;
     // koa-bodyparser reads the parameters of a media type more strictly than others do.

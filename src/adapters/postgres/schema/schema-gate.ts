@@ -22,7 +22,9 @@ export async function requireSafeDatabase({ sql: database }: Database): Promise<
       );
     }
     if (isUnlogged) {
-      throw new SchemaError('a crash would empty the table plants: run ALTER TABLE plants SET LOGGED as its owner');
+      throw new SchemaError(
+        'the table plants is UNLOGGED, so a crash of Postgres would empty it: run ALTER TABLE plants SET LOGGED as its owner',
+      );
     }
     if (hidesRows) {
       throw new SchemaError(

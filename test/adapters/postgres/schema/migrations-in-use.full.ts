@@ -102,7 +102,7 @@ test.each([
   expect(await migrate('status')).toMatchObject(status(problem));
   expect(await migrate()).toMatchObject({ code: 0, stdout: `${migration}: applied\n` });
   expect(await migrate('status')).toMatchObject(status('applied'));
-  expect(await migrate()).toMatchObject({ code: 0, stdout: 'nothing to do\n' });
+  expect(await migrate()).toMatchObject({ code: 0, stdout: 'nothing to do: all migrations are applied\n' });
 });
 
 test('the repair of the feed after a restore lets others use the table while it waits for a transaction', async () => {
