@@ -1,8 +1,8 @@
 import { parseArgs } from 'node:util';
 import type { Maintenance } from './application/maintenance.ts';
-import { withStore } from './commands/command-store.ts';
 import { formatCount, showProgress } from './commands/progress.ts';
 import { runCommand } from './commands/run-command.ts';
+import { withStore } from './composition/open-store.ts';
 import { say } from './process/say.ts';
 import { stopRequest } from './process/signals.ts';
 import { decimalId } from './wire/plant-id.ts';

@@ -1,8 +1,8 @@
 import { parseArgs } from 'node:util';
 import { type KnownEndpoint, MAX_COUNTED, type WebhookEndpoints } from './application/maintenance.ts';
-import { withStore } from './commands/command-store.ts';
 import { formatCount } from './commands/progress.ts';
 import { runCommand } from './commands/run-command.ts';
+import { withStore } from './composition/open-store.ts';
 import { endpointName } from './config/webhooks.ts';
 
 /* npm run webhooks: shows and changes how the endpoints of webhooks are doing (docs/webhooks.md). */

@@ -6,7 +6,7 @@ import { serve } from '../adapters/http/server.ts';
 import { prometheusMetrics } from '../adapters/prometheus/metrics.ts';
 import { useCases } from '../application/use-cases.ts';
 import type { Config } from '../config/config.ts';
-import type { Store, StoreOptions } from './store.ts';
+import { openStore } from './open-store.ts';
 import { tokenVerifier } from './token-verifier.ts';
 import { startWebhooks } from './webhooks.ts';
 
@@ -94,13 +94,6 @@ async function start(config: Config, log: Logger, opened: AsyncDisposableStack) 
       return opened.disposeAsync();
     },
   };
-}
-
-/** Opens the configured database, and imports only its adapter. @throws Error, saying what to do */
-async function openStore(database: Config['database'], options: StoreOptions): Promise<Store> {
-  return database.kind === 'embedded'
-    ? (await import('./sqlite-store.ts')).openSqliteStore(database.dataDir, options)
-    : (await import('./postgres-store.ts')).openPostgresStore(database, options);
 }
 
 /** @throws Error, saying what to do, in place of Node's own if a server cannot listen at the port of `${prefix}PORT` */

@@ -1,15 +1,22 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { pino } from 'pino';
+import { holderIn } from '../adapters/postgres/change-log.ts';
 import { type PostgresOptions, postgresServer } from '../adapters/postgres/connections/pool.ts';
 import { failureOf } from '../adapters/postgres/failures.ts';
-import { readiness } from '../adapters/postgres/readiness.ts';
+import { heldBackProblem, readiness } from '../adapters/postgres/readiness.ts';
 import { registerEndpoints, registrationGate } from '../adapters/postgres/registration.ts';
 import { withAdvice } from '../adapters/postgres/schema/advice.ts';
-import { migrationGate } from '../adapters/postgres/schema/schema-gate.ts';
+import { migrationGate, requireMigrations } from '../adapters/postgres/schema/schema-gate.ts';
 import { postgresStore } from '../adapters/postgres/store.ts';
+import { plantPurge } from '../adapters/sql/changes/purge.ts';
 import { recentFailure } from '../adapters/sql/recent-failure.ts';
 import { runner } from '../adapters/sql/run.ts';
-import { endpointStates } from '../adapters/sql/webhooks/endpoints.ts';
+import { endpointStates, webhookEndpoints } from '../adapters/sql/webhooks/endpoints.ts';
 import { webhookPositions } from '../adapters/sql/webhooks/positions.ts';
+import { heldBackTime, LONG } from '../application/changes/held-back.ts';
+import type { Maintenance } from '../application/maintenance.ts';
 import { PlantStoreError } from '../domain/errors.ts';
+import { say } from '../process/say.ts';
 import { singleFlight } from '../process/single-flight.ts';
 import type { Store, StoreOptions } from './store.ts';
 
@@ -42,4 +49,44 @@ export function openPostgresStore(
     },
     close,
   };
+}
+
+/** Milliseconds; longer than the service's defaults, since no client waits here. */
+const STATEMENT_TIMEOUT = 10_000;
+const STORE_TIMEOUT = 60_000;
+const INTERVAL = 1_000;
+
+/** What may be over at once is looked at again: who may not see since when it has been so has to wait for that. */
+async function untilClear(heldBack: () => Promise<number>): Promise<number> {
+  for (let before = 0; ; await delay(INTERVAL)) {
+    const seconds = await heldBack();
+    if (seconds <= before || seconds > LONG) return seconds;
+    before = seconds;
+  }
+}
+
+/** @throws Error, saying what to do, if the database cannot be used */
+export async function withPostgres<Result>(
+  options: PostgresOptions,
+  work: (store: Maintenance) => Promise<Result>,
+): Promise<Result> {
+  const database = postgresServer({ ...options, statementTimeout: STATEMENT_TIMEOUT }, pino({ level: 'silent' }));
+  say(`On: ${database.description}`);
+  try {
+    await requireMigrations(database);
+    const run = runner(database, { gate: database.dialect, timeout: STORE_TIMEOUT, withAdvice });
+    return await work({
+      purge: plantPurge(run),
+      webhooks: webhookEndpoints(run),
+      heldBack: async () => heldBackProblem(await untilClear(heldBackTime(holderIn(database)).secondsNow)),
+    });
+  } catch (error) {
+    if (!(error instanceof PlantStoreError)) throw error;
+    // The database's own message: clients must not see it, but whoever runs a command needs it.
+    const cause = withAdvice(error.cause);
+    const message = cause instanceof Error ? cause.message : error.message;
+    throw new Error(`The database failed (${message}). Run the same command again once it works.`, { cause: error });
+  } finally {
+    await database.close();
+  }
 }

@@ -1,8 +1,11 @@
-import { endpointStates, enterEndpoints } from '../adapters/sql/webhooks/endpoints.ts';
+import { plantPurge } from '../adapters/sql/changes/purge.ts';
+import { endpointStates, enterEndpoints, webhookEndpoints } from '../adapters/sql/webhooks/endpoints.ts';
 import { webhookPositions } from '../adapters/sql/webhooks/positions.ts';
+import { withDatabaseFile } from '../adapters/sqlite/command-file.ts';
 import { openDatabaseFile } from '../adapters/sqlite/file/database-file.ts';
 import { readiness } from '../adapters/sqlite/readiness.ts';
 import { sqliteStore } from '../adapters/sqlite/store.ts';
+import type { Maintenance } from '../application/maintenance.ts';
 import { say } from '../process/say.ts';
 import { singleFlight } from '../process/single-flight.ts';
 import type { Store, StoreOptions } from './store.ts';
@@ -38,4 +41,19 @@ export async function openSqliteStore(
     await file.close();
     throw error;
   }
+}
+
+/** @throws FileError, saying what to do, if the database cannot be used */
+export function withSqlite<Result>(
+  dataDir: string,
+  isReadOnly: boolean,
+  work: (store: Maintenance) => Promise<Result>,
+  stop?: AbortSignal,
+): Promise<Result> {
+  return withDatabaseFile(
+    dataDir,
+    isReadOnly,
+    ({ run }) => work({ purge: plantPurge(run), webhooks: webhookEndpoints(run), heldBack: async () => undefined }),
+    stop,
+  );
 }

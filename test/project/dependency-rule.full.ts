@@ -27,7 +27,7 @@ test('every forbidden import is reported', async () => {
     [DATABASES, 'src/adapters/postgres/with-other.ts', `import '../sqlite/store.ts';`],
     [DATABASES, 'src/adapters/postgres/with-csv.ts', `import '../../wire/csv.js';`],
     [DATABASES, 'src/adapters/sqlite/with-use-case.ts', `import '../../application/create-plant.ts';`],
-    [DATABASES, 'src/adapters/sql/with-database.ts', `import '../postgres/run.ts';`],
+    [DATABASES, 'src/adapters/sql/with-database.ts', `import '../postgres/failures.ts';`],
     [WEBHOOKS, 'src/adapters/webhooks/with-schemas.ts', `import '../../wire/schemas.ts';`],
     [DATABASES, 'src/adapters/sqlite/with-process.ts', `import '../../process/say.ts';`],
     [WEBHOOKS, 'src/adapters/webhooks/with-log.ts', `import '../../application/changes/cursor.ts';`],

@@ -1,0 +1,33 @@
+import { resolve } from 'node:path';
+import type { Maintenance } from '../application/maintenance.ts';
+import { type Config, readDatabaseConfig } from '../config/config.ts';
+import { say } from '../process/say.ts';
+import type { Store, StoreOptions } from './store.ts';
+
+/* Only the adapter of the configured database is loaded. */
+
+/** Opens it for the service. @throws Error, saying what to do, if it cannot be used */
+export async function openStore(database: Config['database'], options: StoreOptions): Promise<Store> {
+  return database.kind === 'embedded'
+    ? (await import('./sqlite-store.ts')).openSqliteStore(database.dataDir, options)
+    : (await import('./postgres-store.ts')).openPostgresStore(database, options);
+}
+
+/**
+ * Opens it for a command that works without the service, and closes it once its work is done. Says first which database it
+ * is: another variable would lead to another.
+ *
+ * @param isReadOnly whether the work only reads
+ * @param stop ends waits for other processes, whereupon the work fails with its reason, with the embedded database
+ * @throws Error, saying what to do, if the database cannot be used
+ */
+export async function withStore<Result>(
+  isReadOnly: boolean,
+  work: (store: Maintenance) => Promise<Result>,
+  stop?: AbortSignal,
+): Promise<Result> {
+  const config = readDatabaseConfig();
+  if (config.kind === 'postgres') return (await import('./postgres-store.ts')).withPostgres(config, work);
+  say(`On: ${resolve(config.dataDir)}`);
+  return (await import('./sqlite-store.ts')).withSqlite(config.dataDir, isReadOnly, work, stop);
+}
