@@ -91,7 +91,12 @@ export const MUTANTS: Readonly<Record<string, readonly Mutant[]>> = {
       'list = afterLostInsert(list);',
       '',
     ],
-    ['A part of a list that has failed looks up again.', 'partsOf(beforeParts(here()))', 'partsOf(here())'],
+    [
+      'A part of a list that has failed looks up again.',
+      'partsOf(beforeParts(here()))',
+      'partsOf(here())',
+      'needs two changes of one plant in a list that fails, the second on condition of the first (phases.test.ts)',
+    ],
   ],
   'adapters/sql/writes/statements.ts': [
     [

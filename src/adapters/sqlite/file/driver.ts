@@ -42,6 +42,12 @@ export function kyselyOver(
     return statement;
   }
 
+  /** Before the statements of a turn, or of a transaction. */
+  function checkOnce(): void {
+    if (!isChecked) check();
+    isChecked = true;
+  }
+
   /** @param isLostBy whether it is not known what is on the disk after an error */
   function execute(
     text: string,
@@ -56,10 +62,14 @@ export function kyselyOver(
     }
   }
 
+  function endTransaction(): void {
+    onEnd();
+    isChecked = false;
+  }
+
   const connection: DatabaseConnection = {
     async executeQuery<Row>({ sql, parameters, mayBeCut }: NamedQuery): Promise<PartResult<Row>> {
-      if (!isChecked) check();
-      isChecked = true;
+      checkOnce();
       const values = parameters as SQLInputValue[];
       if (!mayBeCut) return { rows: execute(sql, values) as Row[] };
       const until = performance.now() + PART;
@@ -95,17 +105,17 @@ export function kyselyOver(
         },
         releaseConnection: async () => {},
         async beginTransaction() {
-          check();
+          checkOnce();
           execute('begin immediate');
         },
         async commitTransaction() {
           execute('commit', [], (error) => !failureOf(error).isNotCommitted);
-          onEnd();
+          endTransaction();
         },
         async rollbackTransaction() {
           // After some failures SQLite has done it itself.
           if (database.isTransaction) execute('rollback');
-          onEnd();
+          endTransaction();
         },
         destroy: async () => {},
       }),
