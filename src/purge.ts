@@ -29,7 +29,7 @@ interrupted by Ctrl-C, by SIGTERM.
 
 Example: npm run purge -- --deleted-before 90d`;
 
-/** Seconds in which a statement that was given up will have run or ended, as far as anybody can know. */
+/** Seconds after which a statement that was given up is taken to have run or ended: nobody can know it. */
 const SAFE_AGE = 3_600;
 
 const NONE = 'no such plant was deleted at least an hour ago (see --help)';

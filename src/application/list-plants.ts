@@ -27,7 +27,7 @@ export interface PlantList {
 
 /**
  * Lists plants. A plant that exists while the whole list is read is in it exactly once; the list is no snapshot. Up to
- * 1,000 plants are a page, which is read as a whole, or as far as the store reads at once; more come in batches.
+ * 1,000 plants are a page, which may be shorter if the store reads less at once; more come in batches.
  *
  * @throws PlantStoreError `store_unavailable` as the port does; so may the iteration over `others`
  */

@@ -22,7 +22,7 @@ function variable<Value>(name: string, rule: Rule<Value>, text: string): Variabl
   return { name, rule, fallback, text };
 }
 
-/** @param text what stands in for its value, if anything does */
+/** @param text what the documents show as its default */
 function optional<Value>(name: string, rule: Rule<Value>, text?: string): Variable<Value | undefined> {
   return { name, rule, fallback: undefined, text };
 }

@@ -1,5 +1,5 @@
 /**
- * Why an operation failed, as far as the domain and its ports know:
+ * Why an operation failed, in the words of the domain and its ports:
  * - `invalid_plant`: a field breaks a rule.
  * - `id_taken`: the id belongs to a different plant, which is unchanged.
  * - `id_retired`: the id belongs to a deleted plant, and no other can have it.

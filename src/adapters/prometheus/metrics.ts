@@ -127,7 +127,7 @@ function webhookMetrics(
   const gauges: [name: string, help: string, value: (state: EndpointState | undefined) => number | undefined][] = [
     [
       'lag_seconds',
-      'Time for which the oldest change has waited that is not acknowledged, as far as this process has seen it',
+      'Time for which the oldest change has waited that is not acknowledged, since this process has seen it',
       (state) => state && waitingSeconds(state),
     ],
     ['parked', '1 if nothing is sent until somebody acts', (state) => Number(state?.isParked ?? true)],
