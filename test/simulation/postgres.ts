@@ -59,10 +59,14 @@ function opener({ plan: { timeout, batching } }: Run, server: Server, connection
       const run = runner({ sql: kyselyOver(server, process), connections, failureOf }, { gate: () => model, timeout });
       const { announce, ...feed } = changeLog(feedReader(server, process, run));
       const write = plantWriter(run, failureOf, announce);
+      const options = { ...batching, timeout };
       const store = {
-        ...groupCommit({ write, find: plantFinder(run, failureOf) }, { ...batching, timeout }),
+        ...groupCommit({ write, find: plantFinder(run, failureOf) }, options),
         addAll: listAdder(write, { batchRows: batching.maxItems, timeout }),
-        ...readsInParts({ ...plantScanner(run), tags: async () => ({ tags: [], next: undefined }) }),
+        ...readsInParts({
+          ...plantScanner(run, failureOf, options),
+          tags: async () => ({ tags: [], next: undefined }),
+        }),
         ...feed,
       };
       return { cases: useCases(store), stopWaiting: feed.stopWaiting };

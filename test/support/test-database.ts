@@ -6,6 +6,7 @@ import { withAdvice } from '../../src/adapters/postgres/schema/advice.ts';
 import { migrateUp } from '../../src/adapters/postgres/schema/migrator.ts';
 import { postgresStore } from '../../src/adapters/postgres/store.ts';
 import { plantPurge } from '../../src/adapters/sql/changes/purge.ts';
+import type { Dialect } from '../../src/adapters/sql/dialect.ts';
 import { type Gate, type Run, runner } from '../../src/adapters/sql/run.ts';
 import type { NewPlant } from '../../src/domain/plant.ts';
 import { execute } from '../../tooling/execute.ts';
@@ -89,9 +90,15 @@ export function connect(url: string, { poolSize = 10, statementTimeout = 10_000 
   return { ...database, close };
 }
 
+/** Asks for its dialect until it is known. */
+function knownDialect(database: Database): Gate {
+  let known: Dialect | undefined;
+  return () => known ?? database.dialect().then((dialect) => (known = dialect));
+}
+
 /** The way to its statements, without a check of the schema. */
 export function runnerOn(database: Database, timeout = 20_000): Run {
-  return runner(database, { gate: database.dialect, timeout, withAdvice });
+  return runner(database, { gate: knownDialect(database), timeout, withAdvice });
 }
 
 /** The purge of a database. */
@@ -107,7 +114,7 @@ export function plantsIn(
   {
     batchRows = 256,
     timeout = 20_000,
-    schemaReady = (): ReturnType<Gate> => database.dialect(),
+    schemaReady = knownDialect(database),
     run = runner(database, { gate: schemaReady, timeout, withAdvice }),
   } = {},
 ): TestPlants {

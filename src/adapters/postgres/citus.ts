@@ -13,6 +13,7 @@ const citus: Dialect = {
   ...postgres,
   // It runs neither a subquery there nor recursive queries over all shards together.
   hidden: (count) => count,
+  forEach: undefined,
   requireTags() {
     throw new PlantStoreError('tags_unavailable', 'tags cannot be listed: the table is distributed by Citus');
   },

@@ -29,10 +29,11 @@ export function postgresStore(database: Database, { run, timeout, batchRows = 25
     announce();
   });
   const lists = { write, find: plantFinder(run, database.failureOf) };
+  const options = { maxItems: batchRows, maxRunning: foreground(database), timeout };
   return {
-    ...groupCommit(lists, { maxItems: batchRows, maxRunning: foreground(database), timeout }),
+    ...groupCommit(lists, options),
     addAll: listAdder(write, { batchRows, timeout }),
-    ...readsInParts({ ...plantScanner(run), tags: tagReader(run) }),
+    ...readsInParts({ ...plantScanner(run, database.failureOf, options), tags: tagReader(run) }),
     ...feed,
   };
 }

@@ -38,10 +38,15 @@ export interface Dialect {
     low: RawBuilder<unknown>,
     high: RawBuilder<unknown>,
   ) => RawBuilder<boolean>;
+  /**
+   * The rows of a subquery for each item of a list, numbered from 1 by `number`; the subquery refers to the item as
+   * `wanted.value`, which is JSON. Undefined where a statement for each item does as well.
+   */
+  readonly forEach: ((list: RawBuilder<unknown>, rows: RawBuilder<unknown>) => RawBuilder<unknown>) | undefined;
   /** Whether a name has a text, letters in either case. */
   readonly contains: (name: RawBuilder<unknown>, text: RawBuilder<unknown>) => RawBuilder<boolean>;
-  /** Rows that a statement returns, at most, and that it scans if it passes over most of them, or compares their names. */
-  readonly rows: Readonly<Record<'returned' | 'passedOver' | 'searched', number>>;
+  /** Rows that a statement scans, at most, if it passes over most of them, or compares their names. */
+  readonly rows: Readonly<Record<'passedOver' | 'searched', number>>;
   /** @throws PlantStoreError `tags_unavailable` */
   readonly requireTags: () => void;
   /** The items of a list, a parameter with the text of a JSON array, as rows with the column `value`. */

@@ -12,6 +12,7 @@ export function plantFinder(run: Run, failureOf: (error: unknown) => Failure) {
   const selectPlants = statement<{ ids: readonly bigint[] }, PlantRow>(
     (parameter, { isOneOf, isCurrent }) => sql<PlantRow>`
       select id, name, tag, deleted from plants where ${isOneOf(sql`id`, parameter('ids'))} and ${isCurrent}`,
+    'find_plants',
   );
 
   return (list: readonly Entry<bigint, Stored>[]): Promise<void> =>

@@ -68,12 +68,6 @@ export function runner(
     backgroundWrites: { enter: lane(1), gate: writeGate },
     backgroundReads: { enter: lane(1), gate },
   };
-  let session: Session | undefined;
-
-  function sessionIn(dialect: Dialect): Session {
-    if (session?.dialect !== dialect) session = { sql, dialect };
-    return session;
-  }
 
   async function attempts<T>(
     name: LaneName,
@@ -87,8 +81,8 @@ export function runner(
       try {
         // Awaiting what is known would take a turn of the microtask queue, and memory, each time.
         const passed = gate();
-        const session = sessionIn(passed instanceof Promise ? await passed : passed);
-        return await enter(() => work(session), isWanted);
+        const dialect = passed instanceof Promise ? await passed : passed;
+        return await enter(() => work({ sql, dialect }), isWanted);
       } catch (error) {
         onFailure?.(error);
         const failure = failureOf(error);

@@ -8,6 +8,10 @@ import { partStatement, statement } from './statement.ts';
 export type ScanValues = Readonly<Record<'low' | 'high', bigint> & Record<'count' | 'most', number>> &
   Readonly<Record<'tag' | 'name', string>>;
 
+/** What pages have of them, in a list. */
+const PAGE: readonly (keyof ScanValues)[] = ['low', 'high', 'count', 'tag'];
+export const pageValues = (values: ScanValues) => PAGE.map((name) => values[name]);
+
 type Part = RawBuilder<unknown>;
 type Wanted = (name: keyof ScanValues) => Part;
 
@@ -24,6 +28,7 @@ interface CountRow {
 /** The statements that read ranges in one order, with a tag or without one, and with a text in the names or without one. */
 export function scanStatements({ order, tag, name }: PlantRange) {
   const isDescending = order === 'desc';
+  const kind = `${isDescending ? 'desc' : 'asc'}_${tag === undefined ? 'all' : 'tagged'}`;
   const byId = isDescending ? sql`id desc` : sql`id`;
 
   /** The rows of the range, in its order. */
@@ -37,15 +42,29 @@ export function scanStatements({ order, tag, name }: PlantRange) {
   const isWanted = ({ contains }: Dialect, wanted: Wanted) =>
     name === undefined ? sql`deleted is null` : sql`deleted is null and ${contains(sql`name`, wanted('name'))}`;
 
+  function page(dialect: Dialect, wanted: Wanted, count: Part) {
+    const { where, inOrder } = inRange(dialect, wanted, wanted('low'), wanted('high'));
+    return sql<PlantRow>`select id, name, tag, deleted from plants ${where} ${inOrder} limit ${count}`;
+  }
+
   return {
     /** The first rows, deleted ones as well. */
-    page: partStatement<ScanValues, PlantRow>((wanted, dialect) => {
-      const { where, inOrder } = inRange(dialect, wanted, wanted('low'), wanted('high'));
-      return sql<PlantRow>`
-        select id, name, tag, deleted from plants ${where} ${inOrder} limit ${dialect.hidden(wanted('count'))}`;
-    }),
+    page: partStatement<ScanValues, PlantRow>(
+      (wanted, dialect) => page(dialect, wanted, dialect.hidden(wanted('count'))),
+      { name: `page_${kind}`, mayBeCut: true },
+    ),
+    /** The same of several ranges. */
+    pages: statement<{ list: readonly ReturnType<typeof pageValues>[] }, PlantRow & { readonly number: bigint }>(
+      (parameter, dialect) => {
+        const wanted = (name: keyof ScanValues) =>
+          sql`cast(wanted.value ->> ${sql.lit(PAGE.indexOf(name))} as ${sql.raw(name === 'tag' ? 'text' : 'bigint')})`;
+        const each = dialect.forEach?.(parameter('list'), page(dialect, wanted, wanted('count')));
+        return sql`select number, page.* from ${each} order by number, ${byId}`;
+      },
+      `pages_${kind}`,
+    ),
     /** The first rows that are wanted, among so many. In one snapshot: a purge in between would move the last of them. */
-    search: statement<ScanValues, FoundRow>((wanted, dialect) => {
+    search: partStatement<ScanValues, FoundRow>((wanted, dialect) => {
       const [low, high] = [wanted('low'), wanted('high')];
       const all = inRange(dialect, wanted, low, high);
       const last = sql`coalesce((select id from last), ${isDescending ? low : high})`;

@@ -1,57 +1,93 @@
 import { type PlantBatch, type PlantRange, rangeAfter } from '../../application/ports.ts';
-import type { Session } from './dialect.ts';
-import { plantIn } from './plant-rows.ts';
+import { type BatchOptions, batch } from './batch.ts';
+import type { Failure, Session } from './dialect.ts';
+import { readInParts } from './in-parts.ts';
+import { type PlantRow, plantIn } from './plant-rows.ts';
 import type { PartReads } from './reads-in-parts.ts';
-import type { Run } from './run.ts';
-import { type ScanValues, scanStatements } from './scan-statements.ts';
+import type { LaneName, Run } from './run.ts';
+import { pageValues, type ScanValues, scanStatements } from './scan-statements.ts';
+import type { PartResult } from './statement.ts';
 
-/** Rows of a page; what has more is read in the background. */
+/** Rows of a page, and of all pages of a statement together; what has more is read alone, in the background. */
 const PAGE_ROWS = 1_001;
 
-/** Reads ranges of plants in the order of their ids. */
-export function plantScanner(run: Run): Pick<PartReads, 'plants' | 'count'> {
-  const known = new Map<string, ReturnType<typeof scanStatements>>();
+/** As how many rows a smaller page counts, since it has a cost of its own. */
+const MIN_SIZE = 20;
 
-  function statementsFor(range: PlantRange) {
-    const { order = 'asc', tag, name } = range;
-    const kind = [order, tag === undefined, name === undefined].join();
-    const statements = known.get(kind) ?? scanStatements(range);
-    known.set(kind, statements);
-    return statements;
+/** Reads ranges of plants in the order of their ids. */
+export function plantScanner(
+  run: Run,
+  failureOf: (error: unknown) => Failure,
+  options: BatchOptions,
+): Pick<PartReads, 'plants' | 'count'> {
+  const readers = new Map<string, ReturnType<typeof readerOf>>();
+
+  function readerFor(range: PlantRange) {
+    const kind = [range.order, range.tag === undefined, range.name === undefined].join();
+    const reader = readers.get(kind) ?? readerOf(range);
+    readers.set(kind, reader);
+    return reader;
   }
 
-  async function readPage(session: Session, range: PlantRange, most: number): Promise<PlantBatch> {
-    const count = Math.min(most, session.dialect.rows.returned);
-    const { rows, isCut } = await statementsFor(range).page(session, valuesOf(range, { count }));
+  function readerOf(kind: PlantRange) {
+    const statements = scanStatements(kind);
+
+    async function readPages(session: Session, pages: readonly ScanValues[]): Promise<PartResult<PlantRow>[]> {
+      if (session.dialect.forEach !== undefined && pages.length > 1) {
+        const rows = Map.groupBy(await statements.pages(session, { list: pages.map(pageValues) }), ({ number }) =>
+          Number(number),
+        );
+        return pages.map((_page, index) => ({ rows: rows.get(index + 1) ?? [] }));
+      }
+      const all: PartResult<PlantRow>[] = [];
+      for (const page of pages) all.push(await statements.page(session, page));
+      return all;
+    }
+
+    /** Pages that are asked for at the same time share a statement. */
+    const shared = batch<ScanValues, PartResult<PlantRow>>(
+      (take) =>
+        readInParts(take(), failureOf, (pages, options) =>
+          run('reads', (session) => readPages(session, pages), options),
+        ),
+      { ...options, maxItems: PAGE_ROWS },
+      ({ count }) => Math.max(count, MIN_SIZE),
+      PAGE_ROWS,
+    );
+    return { ...statements, shared };
+  }
+
+  async function page(range: PlantRange, count: number): Promise<PlantBatch> {
+    const reader = readerFor(range);
+    const values = valuesOf(range, { count });
+    const lane = count <= PAGE_ROWS ? 'reads' : 'backgroundReads';
+    const { rows, isCut } = await (lane === 'reads'
+      ? reader.shared(values)
+      : run(lane, (session) => reader.page(session, values)));
     const plants = rows.filter(({ deleted }) => deleted === null).map(plantIn);
     const next = isCut || rows.length === count ? unlessAtEnd(range, rows.at(-1)?.id) : undefined;
     if (next === undefined || 2 * plants.length >= rows.length) return { plants, next };
-    const others = await search(session, rangeAfter(range, next), most - plants.length);
+    const others = await search(lane, rangeAfter(range, next), count - plants.length);
     return { plants: [...plants, ...others.plants], next: others.next };
   }
 
   /** Passes over deleted plants, and over those without the text. */
-  async function search(session: Session, range: PlantRange, wanted: number): Promise<PlantBatch> {
-    const { returned, passedOver, searched } = session.dialect.rows;
-    const count = Math.min(wanted, returned);
-    const most = range.name === undefined ? passedOver : searched;
-    const rows = await statementsFor(range).search(session, valuesOf(range, { count, most }));
-    const plants = rows.flatMap(({ name, ...row }) => (name === null ? [] : [plantIn({ ...row, name })]));
-    const last = plants.length === count ? plants.at(-1)?.id : rows.find(({ name }) => name === null)?.id;
-    return { plants, next: unlessAtEnd(range, last) };
-  }
+  const search = (lane: LaneName, range: PlantRange, count: number): Promise<PlantBatch> =>
+    run(lane, async (session) => {
+      const most = session.dialect.rows[range.name === undefined ? 'passedOver' : 'searched'];
+      const { rows, isCut } = await readerFor(range).search(session, valuesOf(range, { count, most }));
+      const plants = rows.flatMap(({ name, ...row }) => (name === null ? [] : [plantIn({ ...row, name })]));
+      const last = isCut || plants.length === count ? plants.at(-1) : rows.find(({ name }) => name === null);
+      return { plants, next: unlessAtEnd(range, last?.id) };
+    });
 
   return {
-    plants: (range, count) =>
-      range.name === undefined
-        ? run(count <= PAGE_ROWS ? 'reads' : 'backgroundReads', (session) => readPage(session, range, count))
-        : run('backgroundReads', (session) => search(session, range, count)),
+    plants: (range, count) => (range.name === undefined ? page(range, count) : search('backgroundReads', range, count)),
 
     count: (range, wanted) =>
       run('backgroundReads', async (session) => {
-        const { passedOver, searched } = session.dialect.rows;
-        const most = Math.min(wanted, range.name === undefined ? passedOver : searched);
-        const [row] = await statementsFor(range).count(session, valuesOf(range, { most }));
+        const most = Math.min(wanted, session.dialect.rows[range.name === undefined ? 'passedOver' : 'searched']);
+        const [row] = await readerFor(range).count(session, valuesOf(range, { most }));
         const isCut = Number(row?.scanned) === most;
         return { count: Number(row?.count), next: isCut ? unlessAtEnd(range, row?.last ?? undefined) : undefined };
       }),

@@ -73,7 +73,7 @@ function encoded(value: unknown): unknown {
   return Array.isArray(value) ? json(value) : value;
 }
 
-/** As JSON.stringify, for lists, exact integers, texts, truth values and nulls. */
+/** As JSON.stringify, with exact integers. */
 function json(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(json)}]`;
   return typeof value === 'bigint' ? `${value}` : JSON.stringify(value);

@@ -22,6 +22,8 @@ export function tagReader(run: Run): PartReads['tags'] {
       const leap = (isNext: RawBuilder<unknown>) => sql`(
         select tag from plants where octet_length(tag) <= 800 and ${tagKey} ${isNext} order by ${tagKey}, id limit 1)`;
       const all = hasTag(sql`leaps.tag`, sql.lit(`${MIN_INT64}`), sql.lit(`${MAX_INT64}`));
+      // In the order of the index, or Postgres might read all plants of the tag.
+      const first = sql`select 1 from plants where ${all} order by ${tagKey}, id limit ${sql.lit(COUNTED + 1)}`;
       return sql<TagRow>`
         with recursive leaps (tag, number) as (
           select ${leap(sql`${comparison} ${parameter('start')}`)}, 1
@@ -29,7 +31,7 @@ export function tagReader(run: Run): PartReads['tags'] {
           select ${leap(sql`> leaps.tag`)}, number + 1 from leaps
           where tag is not null and number < cast(${parameter('most')} as integer)
         )
-        select tag, (select count(*) from (select 1 from plants where ${all} limit ${sql.lit(COUNTED + 1)}) as one) as count
+        select tag, (select count(*) from (${first}) as counted) as count
         from leaps where tag is not null and ${isCurrent} order by number`;
     });
   const [from, after] = [select(sql`>=`), select(sql`>`)];

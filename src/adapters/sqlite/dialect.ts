@@ -11,13 +11,14 @@ export const sqlite: Dialect = {
   isOneOf: (column, list) => sql<boolean>`${column} in (select value from json_each(${list}))`,
   isCurrent: sql<boolean>`true`,
   hidden: (count) => count,
+  forEach: undefined,
   tagKey: sql`tag`,
   hasTag: (tag, low, high) => sql<boolean>`tag = ${tag} and id between ${low} and ${high}`,
   // Most names are ASCII, which SQLite folds faster than a function of ours.
   contains: (name, text) => sql<boolean>`instr(
     case when octet_length(${name}) = length(${name}) then lower(${name}) else folded(${name}) end, folded(${text})) > 0`,
   // They take a millisecond or two, during which all others wait.
-  rows: { returned: 500, passedOver: 5_000, searched: 500 },
+  rows: { passedOver: 5_000, searched: 500 },
   requireTags: () => {},
   items: (list) => sql`json_each(${list})`,
   change: {

@@ -24,10 +24,11 @@ export function sqliteStore(
     if (created > 0) onInsert(created);
     announce();
   });
+  const options = { maxItems: LIST, maxRunning: 1, timeout };
   return {
-    ...groupCommit({ write, find: plantFinder(run, failureOf) }, { maxItems: LIST, maxRunning: 1, timeout }),
+    ...groupCommit({ write, find: plantFinder(run, failureOf) }, options),
     addAll: listAdder(write, { batchRows: LIST, timeout }),
-    ...readsInParts({ ...plantScanner(run), tags: tagReader(run) }),
+    ...readsInParts({ ...plantScanner(run, failureOf, options), tags: tagReader(run) }),
     ...feed,
   };
 }

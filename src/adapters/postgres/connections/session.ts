@@ -33,6 +33,8 @@ const SETTINGS = {
   client_min_messages: 'notice',
   // For this one and synchronous_commit, see docs/postgres.md.
   jit: 'off',
+  // The plan of a prepared statement lasts, also one that was made for a table of a few rows.
+  enable_seqscan: 'off',
   // Postgres then refuses a statement from which a policy would hide rows (SQLSTATE 42501).
   row_security: 'off',
 };

@@ -8,8 +8,8 @@ import { failureOf } from './failures.ts';
 /** Milliseconds after which the event loop turns. */
 const SLICE = 2;
 
-/** Milliseconds after which a part ends before the next row, which may be still on the disk. */
-const PART = 10;
+/** Rows and milliseconds after which a part ends, before the next row: that may be still on the disk. */
+const PART = { rows: 500, time: 10 };
 
 /** Milliseconds after which a transaction has no more statements, unless the last commit took longer. */
 const TRANSACTION = 4;
@@ -72,11 +72,12 @@ export function kyselyOver(
       checkOnce();
       const values = parameters as SQLInputValue[];
       if (!mayBeCut) return { rows: execute(sql, values) as Row[] };
-      const until = performance.now() + PART;
+      const until = performance.now() + PART.time;
       const rows: Row[] = [];
       try {
         for (const row of prepare(sql).iterate(...values)) {
-          if (rows.length > 0 && performance.now() >= until) return { rows, isCut: true };
+          const isOver = rows.length >= PART.rows || (rows.length > 0 && performance.now() >= until);
+          if (isOver) return { rows, isCut: true };
           rows.push(row as Row);
         }
         return { rows };
