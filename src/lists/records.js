@@ -83,7 +83,9 @@ export function* jsonRecords(/** @type {string} */ text, idsFrom) {
 
 /** Parses JSON with all digits of its ids, which JSON.parse would round. @returns {unknown} */
 export const parseExactly = (/** @type {string} */ text) =>
-  JSON.parse(text, (key, value, context) => (key === 'id' && context?.source ? BigInt(context.source) : value));
+  JSON.parse(text, (key, value, /** @type {{ source?: string } | undefined} */ context = undefined) =>
+    key === 'id' && context?.source ? BigInt(context.source) : value,
+  );
 
 /** The plant of a record, as far as it can be seen here; none if it is none. @returns {Plant[]} */
 export function plantIn(/** @type {ListRecord} */ { line = '' }) {

@@ -164,21 +164,6 @@ test.each([
   await Promise.all([page.waitForEvent('load'), ended.getByRole('button', { name: 'Reload' }).click()]);
 });
 
-test('asks no longer whether there is a plant with an id once something else is shown', async () => {
-  const { page } = await openInMemory();
-  await row(page, 1).waitFor();
-  // It never gets a response.
-  await page.route('**/plants/7', () => {});
-  const asked = page.waitForRequest('**/plants/7');
-  await page.getByLabel('From id').fill('7');
-  await page.keyboard.press('Enter');
-  await asked;
-  const [left] = await Promise.all([page.waitForEvent('requestfailed'), press(page, 'Show all')]);
-  expect(left.url()).toContain('/plants/7');
-  await row(page, 1).waitFor();
-  expect(await page.locator('#problem').textContent()).toBe('');
-});
-
 test.each([
   ['changes_unavailable', 50100],
   ['plant_not_found', 40401],

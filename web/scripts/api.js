@@ -1,7 +1,20 @@
-/** @import { Send } from './types.d.ts' */
 import { byId } from './dom.js';
 import { errorOf, isSignedOut } from './errors.js';
 import { currentToken, signIn } from './token.js';
+
+/** @typedef {{ id: bigint, name: string, tag?: string | undefined }} Plant */
+/** @typedef {Plant | { id: bigint, deleted: true }} Change */
+/** Gets what keeps a response away, in words, and undefined once there is one. @typedef {(problem?: string) => void} Trouble */
+/** Says what is wrong, in an element of the page. @typedef {(error: unknown, where?: string) => void} Failed */
+
+/**
+ * `type` is that of a body that is not JSON, `timeout` milliseconds for the first attempt, and `has` a member of the service's
+ * response, unless it is a plant: that of a proxy may be JSON, too. `ends` says whether a response ends the attempts, by its
+ * status and the number of its error; a 401 never does, and a connection that is lost after a long time counts as 408.
+ *
+ * @typedef {{ body?: string | Uint8Array<ArrayBuffer> | null, type?: string, ifMatch?: string, keepalive?: boolean,
+ *   signal?: AbortSignal, trouble?: Trouble, timeout?: number, has?: string, ends?(status: number, number: number): boolean }} Request
+ */
 
 /** Milliseconds for a response. */
 const MAX_TIMEOUT = 45_000;
@@ -28,12 +41,20 @@ async function askToReload() {
   await new Promise((resolve) => signedOut.addEventListener('close', resolve, { once: true }));
 }
 
-/** Sends a request until there is a definite response, since all operations may be repeated. @type {Send} */
+/**
+ * Sends a request until there is a definite response, since all operations may be repeated.
+ *
+ * @param {'GET' | 'POST' | 'PUT' | 'DELETE'} method
+ * @param {string | ((attempt: number) => string)} path relative to the page, which a proxy may serve under a prefix
+ * @param {Request} request
+ * @throws Error in words, with its number as the cause; the reason of the signal
+ */
 export async function send(method, path, request = {}) {
   const {
     body = null,
     type = 'application/json',
     ifMatch,
+    keepalive = false,
     signal,
     trouble,
     timeout = MAX_TIMEOUT,
@@ -51,7 +72,7 @@ export async function send(method, path, request = {}) {
     const late = AbortSignal.timeout(Math.min(timeout * 2 ** attempt, MAX_TIMEOUT));
     const limit = AbortSignal.any([late, ...(signal ? [signal] : [])]);
     const start = performance.now();
-    const how = /** @type {const} */ ({ method, headers, body, signal: limit, redirect: 'manual' });
+    const how = /** @type {const} */ ({ method, headers, body, signal: limit, redirect: 'manual', keepalive });
     const response = await fetch(url, how).catch(() => undefined);
     const text = await response?.text().catch(() => undefined);
     signal?.throwIfAborted();
@@ -82,6 +103,12 @@ export async function send(method, path, request = {}) {
   }
 }
 
+/** Replaces a plant. @returns {Promise<string>} its new ETag */
+export async function put(/** @type {Plant} */ { id, name, tag }, /** @type {Request} */ request) {
+  const { headers } = await send('PUT', `plants/${id}`, { ...request, body: JSON.stringify({ name, tag }) });
+  return headers.get('ETag') ?? '';
+}
+
 /**
  * JSON.parse makes a double of a number, with 53 bits of an id's 64; the text of the number has them all.
  *
@@ -89,7 +116,7 @@ export async function send(method, path, request = {}) {
  */
 function parseExactly(/** @type {string} */ text) {
   try {
-    return JSON.parse(text, (key, value, context) => {
+    return JSON.parse(text, (key, value, /** @type {{ source?: string } | undefined} */ context = undefined) => {
       if (context === undefined) throw new Error('This browser rounds ids: use one of 2025 or later.');
       return key === 'id' && context.source ? BigInt(context.source) : value;
     });

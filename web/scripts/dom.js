@@ -1,5 +1,3 @@
-/** @import { Make } from './types.d.ts' */
-
 /** The element of the page that has this id. @template {Element} T */
 export function byId(/** @type {string} */ id, /** @type {new () => T} */ type) {
   const element = document.getElementById(id);
@@ -7,7 +5,15 @@ export function byId(/** @type {string} */ id, /** @type {new () => T} */ type) 
   throw new TypeError(`the page has no ${type.name} ${id}`);
 }
 
-/** @type {Make} */
+/**
+ * Makes an element. Texts become text nodes, never HTML.
+ *
+ * @template {keyof HTMLElementTagNameMap} Tag
+ * @param {Tag} tag
+ * @param {Partial<HTMLElementTagNameMap[Tag]>} properties
+ * @param {(Node | string)[]} children
+ * @returns {HTMLElementTagNameMap[Tag]}
+ */
 export function make(tag, properties, ...children) {
   const element = Object.assign(document.createElement(tag), properties);
   element.append(...children);
@@ -16,3 +22,17 @@ export function make(tag, properties, ...children) {
 
 export const write = (/** @type {string} */ id, /** @type {(Node | string)[]} */ ...content) =>
   byId(id, HTMLElement).replaceChildren(...content);
+
+export function onClick(/** @type {string} */ id, /** @type {() => void} */ act) {
+  byId(id, HTMLElement).onclick = () => act();
+}
+
+/** What gives a signal each time that it is called, and aborts the one before. */
+export function latest() {
+  let current = new AbortController();
+  return () => {
+    current.abort();
+    current = new AbortController();
+    return current.signal;
+  };
+}

@@ -34,7 +34,8 @@ export const isSignedOut = (/** @type {Response | undefined} */ response, /** @t
 export function errorOf(/** @type {Response | undefined} */ response, /** @type {unknown} */ body) {
   const status = response?.status ?? 0;
   if (isSignedOut(response, body)) return new Error('A sign-in in front of the service has ended.', { cause: status });
-  if (status === 0) return new Error('No connection to the service.', { cause: status });
+  const away = navigator.onLine ? 'No connection to the service.' : 'This device is offline.';
+  if (status === 0) return new Error(away, { cause: status });
   const [number, said] = isOwn(body) ? [body.error, body.message] : [status, 'not a response of this service'];
   const otherwise = status >= 400 && status < 500 ? 'The service refuses this' : 'The service is not available';
   return new Error(`${WORDS.get(number) ?? WORDS.get(status) ?? otherwise} (${number}: ${said}).`, { cause: number });

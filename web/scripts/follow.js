@@ -1,4 +1,4 @@
-/** @import { Change, Trouble } from './types.d.ts' */
+/** @import { Change, Trouble } from './api.js' */
 import { isDefinite, send } from './api.js';
 
 /** Seconds that a request waits for changes. */
@@ -8,13 +8,10 @@ const WAIT = 10;
 const ends = (/** @type {number} */ status, /** @type {number} */ number) => isDefinite(status) && number !== status;
 
 /**
- * Follows the changes from now on, and again from now on if its position is not valid any more.
+ * Follows the changes from now on, and again from now on if its position is not valid any more: what was read before
+ * `started` is to be read again. `heldBack` gets for how many seconds what others have done has been held back.
  *
- * @param {object} events
- * @param {() => void} events.started what was read before is to be read again
- * @param {(changes: readonly Change[]) => void} events.apply
- * @param {(seconds: number) => void} events.heldBack for how long what others have done has been held back
- * @param {Trouble} events.trouble
+ * @param {{ started(): void, apply(changes: readonly Change[]): void, heldBack(seconds: number): void, trouble: Trouble }} events
  * @param {AbortSignal} signal
  * @throws as `send` does
  */

@@ -1,4 +1,4 @@
-/** @import { Plant, Request } from './types.d.ts' */
+/** @import { Plant, Request } from './api.js' */
 import { nextAfter, send } from './api.js';
 import { asId } from './ids.js';
 
@@ -18,9 +18,7 @@ export async function proposedId(/** @type {Request} */ request) {
   return idAfter(await highestPlant(request));
 }
 
-function idAfter(/** @type {Plant | undefined} */ highest) {
-  return nextId(highest && highest.id > 0n ? highest.id : 0n, 1n);
-}
+const idAfter = (/** @type {Plant | undefined} */ highest) => nextId(highest && highest.id > 0n ? highest.id : 0n, 1n);
 
 export const nextId = (/** @type {bigint} */ id, /** @type {bigint} */ step) => asId(id + step) ?? BigInt(Date.now());
 
@@ -34,8 +32,14 @@ export async function freeId(/** @type {Plant | undefined} */ highest, /** @type
   return id;
 }
 
+/** Whether a plant has the id. Asked so that none is no error, which browsers report. */
+export async function hasPlant(/** @type {bigint} */ id, /** @type {Request} */ request) {
+  const { body } = await send('GET', `plants?limit=1&after=${id - 1n}`, { ...request, has: 'length' });
+  return /** @type {Plant[]} */ (body)[0]?.id === id;
+}
+
 /** Whether a plant has the id, or had it. */
-export async function isTaken(/** @type {bigint} */ id, /** @type {Request} */ request) {
+async function isTaken(/** @type {bigint} */ id, /** @type {Request} */ request) {
   try {
     await send('GET', `plants/${id}`, request);
   } catch (error) {

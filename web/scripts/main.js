@@ -1,37 +1,44 @@
-/** @import { Change } from './types.d.ts' */
+/** @import { Change, Plant } from './api.js' */
+/** @import { Former } from './editor/several.js' */
 import { send } from './api.js';
-import { byId, write } from './dom.js';
+import { byId, latest, onClick, write } from './dom.js';
 import { plantEditor } from './editor/editor.js';
 import { severalPlants } from './editor/several.js';
+import { undoing } from './editor/undo.js';
 import { follow } from './follow.js';
 import { downloadDialog } from './lists/download-dialog.js';
 import { importDialog } from './lists/import-dialog.js';
 import { viewFields } from './table/fields.js';
-import { viewIn } from './table/fragment.js';
-import { contains, plantList } from './table/plants.js';
+import { plantList } from './table/plants.js';
+import { printing } from './table/print.js';
 import { rowSelection } from './table/selection.js';
 import { plantTable } from './table/table.js';
-import { plantTotal } from './table/total.js';
+import { viewIn } from './table/view.js';
 import { tagChoices } from './tag-choices.js';
 import { cut, nodesOf, numberOf } from './texts.js';
 import { forgetToken, takeToken } from './token.js';
+import { welcome } from './welcome.js';
 
 const { classList } = document.body;
 const trouble = (problem = '') => write('trouble', problem);
-let [fallbackTimer, changeTimer, hasAsked, leaving] = [0, 0, false, new AbortController()];
+const starts = latest();
+let [fallbackTimer, changeTimer, hasAsked, signal] = [0, 0, false, starts()];
 takeToken();
 const list = plantList({ updated, permitted, failed, trouble }, viewIn(location.hash));
 const choices = tagChoices();
 const selection = rowSelection(list, updated);
-const fields = viewFields(list, choices, { shown, failed, trouble });
-const total = plantTotal(list, updated);
-const editor = plantEditor(choices, { done, failed });
-severalPlants(selection, choices, { apply, failed, announce: (text) => write('done', text) });
+const fields = viewFields(list, choices, selection);
+const undo = undoing({ apply, updated, failed });
+const several = severalPlants(selection, choices, { apply, failed, done: (words, former) => changed([words], former) });
+const editor = plantEditor(choices, { done, remove: undo.remove, failed });
 importDialog(list, failed);
-downloadDialog(fields.view, failed);
+downloadDialog(fields.view, list, failed);
+printing(list);
+welcome({ add: editor.add, apply, failed });
 const table = plantTable(list, selection, {
   open: editor.open,
-  show: (tag) => fields.show({ ...fields.view(), ...tag }),
+  showTag: (tag) => fields.show({ ...fields.view(), untagged: undefined, tag }),
+  isLeaving: undo.isLeaving,
 });
 
 function updated() {
@@ -42,53 +49,48 @@ function updated() {
   write('selected', `${numberOf(selected)} selected`);
   const isLimited = fields.update();
   classList.toggle('limited', isLimited);
-  classList.toggle('outdated', list.isOutdated());
-  classList.toggle('empty', count === 0 && (!list.hasMore() || list.isSearching()));
-  const hint = classList.contains('may-create') ? ' Add one, or drop a list on this page.' : '';
-  write('none', list.isSearching() ? 'Searching …' : isLimited ? 'No plants match.' : `No plants yet.${hint}`);
-  write('count', total.text());
+  classList.toggle('large', list.isLarge());
+  classList.toggle('empty', count === 0 && (!list.hasMore() || list.isLoading()));
+  classList.toggle('new', list.loaded() === 0 && list.isWhole() && !list.isLarge());
+  const isSearching = list.isLoading() && (isLimited || list.view().order !== undefined);
+  const nothing = isLimited ? 'No plants match.' : 'No plants yet.';
+  write('none', isSearching ? 'Searching …' : list.isLoading() ? '' : nothing);
+  write('count', list.text());
 }
 
 function apply(/** @type {readonly Change[]} */ changes) {
   list.apply(changes);
-  // They may come many times a second.
   if (changeTimer !== 0) return;
   changeTimer = setTimeout(() => {
     changeTimer = 0;
-    total.recount();
     choices.load();
   }, 2_000);
 }
 
-/** Says what the editor has done, and shows a new plant, though the table would not have it. */
-function done(/** @type {Change} */ change, /** @type {boolean} */ isNew) {
-  const { id } = change;
-  apply([change]);
-  if ('deleted' in change) return write('done', `Deleted ${id}`);
-  const { tag, name, order } = fields.view();
-  const fits = (tag === undefined || tag === change.tag) && (name === undefined || contains(change.name, name));
-  if (isNew && !list.has(id)) fields.show({ ...(fits && { tag, name }), order, from: id });
-  if (isNew) table.choose(id);
-  write('done', `${isNew ? 'Added' : 'Changed'} ${id} `, ...nodesOf(cut(change.name)));
+/** Says what the editor has saved, and shows a new plant, though the table would not have it. */
+function done(/** @type {Plant} */ plant, /** @type {Former | undefined} */ former) {
+  const { id, name } = plant;
+  apply([plant]);
+  const words = [`${former ? 'Changed' : 'Added'} ${id} `, ...nodesOf(cut(name))];
+  if (former) return changed(words, [former]);
+  if (!list.has(id)) fields.show(list.isLarge() ? { name: `${id}` } : { order: list.view().order });
+  table.choose(id);
+  undo.say(words);
 }
+
+/** Offers to put back what was changed, unless somebody else has changed it since. */
+const changed = (/** @type {(Node | string)[]} */ words, /** @type {Former[]} */ former) =>
+  undo.say(words, former.length > 0 ? () => several.restore(former) : undefined);
 
 /** Who may change the first plant may change several. */
 async function askPermission() {
   hasAsked = true;
-  const { signal } = leaving;
   try {
     const { headers } = await send('GET', `plants/${list.rows()[0]?.id}`, { signal });
     classList.toggle('may-change', headers.get('Allow')?.includes('PUT'));
   } catch {
     hasAsked = false;
   }
-}
-
-/** Another view has other rows. */
-function shown() {
-  clearTimeout(fallbackTimer);
-  write('done');
-  selection.clear();
 }
 
 /** Takes the buttons away that a token may not use. */
@@ -106,19 +108,18 @@ function failed(/** @type {unknown} */ error, where = 'problem') {
 
 /** Shows the plants with the token that there is now, and follows their changes. */
 function start() {
-  leaving.abort();
-  leaving = new AbortController();
+  signal = starts();
+  const own = signal;
   hasAsked = false;
-  const { signal } = leaving;
   const begin = (/** @type {string} */ state) => {
     clearTimeout(fallbackTimer);
     write('live', state);
-    list.show(list.view());
+    list.reload();
     choices.load();
   };
   // If the feed takes longer, the list is there before it, and then once more.
   clearTimeout(fallbackTimer);
-  fallbackTimer = setTimeout(() => list.show(list.view()), 1_000);
+  fallbackTimer = setTimeout(list.reload, 1_000);
   const events = {
     started: () => begin('Live'),
     apply,
@@ -126,31 +127,31 @@ function start() {
       const text = seconds > 0 ? `Live, held back for ${numberOf(seconds)} s` : 'Live';
       // A screen reader would say the same again.
       if (byId('live', HTMLElement).textContent !== text) write('live', text);
+      classList.toggle('held-back', seconds > 0);
     },
     trouble(problem = '') {
       trouble(problem);
       classList.toggle('away', problem !== '');
     },
   };
-  follow(events, signal).catch((error) => {
-    if (signal.aborted) return;
+  follow(events, own).catch((error) => {
+    if (own.aborted) return;
     begin('Not live');
     failed(error);
   });
 }
 
 byId('sign-in', HTMLDialogElement).onclose = start;
-byId('forget', HTMLElement).onclick = forgetToken;
-byId('search-again', HTMLElement).onclick = () => {
-  list.show(list.view());
-  byId('plants', HTMLElement).focus();
-};
-byId('select-all', HTMLElement).onclick = selection.all;
-byId('select-none', HTMLElement).onclick = () => {
+onClick('forget', () => {
+  undo.leave();
+  forgetToken();
+});
+onClick('select-all', selection.all);
+onClick('select-none', () => {
   selection.clear();
   byId('plants', HTMLElement).focus();
-};
-byId('add', HTMLElement).onclick = editor.add;
+});
+onClick('add', editor.add);
 addEventListener('hashchange', () => {
   const hasOther = takeToken();
   fields.showAddress();

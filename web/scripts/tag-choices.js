@@ -1,31 +1,37 @@
-/** @import { TagChoice, TagCount } from './types.d.ts' */
 import { send } from './api.js';
-import { make, write } from './dom.js';
+import { latest, make, write } from './dom.js';
 import { nodesOf } from './texts.js';
+
+/** @typedef {ReturnType<typeof tagChoices>} TagChoices */
+/**
+ * Tags that are offered in a place of the page, for a field.
+ *
+ * @typedef {{ place: string, field: HTMLInputElement | HTMLTextAreaElement, isChoice(tag: string): boolean, choose(tag: string): void }} TagChoice
+ */
 
 /** Longer tags are no choice: they would take a line of their own. */
 const MAX_LENGTH = 60;
 
-/** How many are offered to click, and while one types. */
-const [CLICKED, TYPED] = [40, 200];
+/** How many are offered at first. */
+const FIRST = 15;
 
 /** The tags in use, offered beside the fields that take one, those of most plants first. */
 export function tagChoices() {
-  let tags = /** @type {TagCount[]} */ ([]);
-  let leaving = new AbortController();
+  let tags = /** @type {string[]} */ ([]);
+  const loads = latest();
   const offers = /** @type {(() => void)[]} */ ([]);
 
   return {
     /** Asks the service which there are. Where it cannot say, none is offered. */
     async load() {
-      leaving.abort();
-      leaving = new AbortController();
-      const { signal } = leaving;
       try {
-        const { body } = await send('GET', 'tags?limit=1000', { signal, has: 'tags' });
-        const all = /** @type {{ tags: TagCount[] }} */ (body).tags.filter(({ tag }) => tag.length <= MAX_LENGTH);
-        const sorted = all.sort((a, b) => b.count - a.count || (a.tag < b.tag ? -1 : 1));
-        const isSame = sorted.map(({ tag }) => tag).join('\0') === tags.map(({ tag }) => tag).join('\0');
+        const { body } = await send('GET', 'tags?limit=1000', { signal: loads(), has: 'tags' });
+        const counted = /** @type {{ tags: { tag: string, count: number }[] }} */ (body).tags;
+        const sorted = counted
+          .filter(({ tag }) => tag.length <= MAX_LENGTH)
+          .sort((a, b) => b.count - a.count || (a.tag < b.tag ? -1 : 1))
+          .map(({ tag }) => tag);
+        const isSame = sorted.join('\0') === tags.join('\0');
         tags = sorted;
         if (!isSame) for (const offer of offers) offer();
       } catch {
@@ -33,24 +39,26 @@ export function tagChoices() {
       }
     },
     /** Offers tags for a field to click: those that have what is typed there. @returns what offers them again */
-    toClick(/** @type {TagChoice} */ { place, field, isChoice, choose }, tabIndex = 0) {
-      function offer() {
+    offer(/** @type {TagChoice} */ { place, field, isChoice, choose }) {
+      let most = FIRST;
+      function draw() {
         const typed = field.value.toLowerCase();
-        const fitting = tags.filter(({ tag }) => isChoice(tag) && tag.toLowerCase().includes(typed)).slice(0, CLICKED);
-        const buttons = fitting.map(({ tag }) => {
-          const button = make('button', { type: 'button', className: 'tag', tabIndex }, ...nodesOf(tag));
+        const fitting = tags.filter((tag) => isChoice(tag) && tag.toLowerCase().includes(typed));
+        const buttons = fitting.slice(0, most).map((tag) => {
+          const button = make('button', { type: 'button', className: 'tag' }, ...nodesOf(tag));
           button.onclick = () => choose(tag);
           return button;
         });
-        write(place, ...buttons);
+        const more = make('button', { type: 'button', className: 'plain' }, `${fitting.length - most} more`);
+        more.onclick = () => {
+          most = Infinity;
+          draw();
+        };
+        write(place, ...buttons, ...(fitting.length > most ? [more] : []));
       }
-      field.addEventListener('input', offer);
-      offers.push(offer);
-      return offer;
-    },
-    /** Has the browser propose tags in the fields that name this list. */
-    toType(/** @type {string} */ place) {
-      offers.push(() => write(place, ...tags.slice(0, TYPED).map(({ tag }) => make('option', { value: tag }))));
+      field.addEventListener('input', draw);
+      offers.push(draw);
+      return draw;
     },
   };
 }

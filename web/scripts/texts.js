@@ -1,5 +1,6 @@
-/** @import { Shown } from './types.d.ts' */
 import { make } from './dom.js';
+
+/** A text, or its beginning and its number of characters. @typedef {string | { start: string, length: number }} Shown */
 
 /** Stands for a space at an end of a text, since no text has U+0000. */
 const EDGE = '\0';
@@ -31,24 +32,6 @@ export function nodesOf(/** @type {Shown} */ shown) {
   // Isolated: its direction ends with it.
   const text = make('bdi', {}, ...signed(withEdges(start)));
   return length === 0 ? [text] : [text, make('span', { className: 'length' }, charactersOf(length))];
-}
-
-/** A stored text, compared with another: what only it has is an insertion, what only the other has a deletion. */
-export function differenceOf(/** @type {string} */ stored, /** @type {string} */ other) {
-  const [theirs, mine] = [wordsOf(stored), wordsOf(other)];
-  const most = Math.min(theirs.length, mine.length);
-  let [start, end] = [0, 0];
-  while (start < most && theirs[start] === mine[start]) start++;
-  while (end < most - start && theirs.at(-1 - end) === mine.at(-1 - end)) end++;
-  const part = (/** @type {string[]} */ words, from = 0, to = words.length) => signed(words.slice(from, to).join(''));
-  const deletion = make('del', {}, ...part(mine, start, mine.length - end));
-  const insertion = make('ins', {}, ...part(theirs, start, theirs.length - end));
-  return make('bdi', {}, ...part(theirs, 0, start), deletion, insertion, ...part(theirs, theirs.length - end));
-}
-
-function wordsOf(/** @type {string} */ text) {
-  const words = new Intl.Segmenter('en', { granularity: 'word' }).segment(withEdges(text));
-  return Array.from(words, ({ segment }) => segment);
 }
 
 const withEdges = (/** @type {string} */ text) => text.replace(/^ +| +$/g, (spaces) => EDGE.repeat(spaces.length));

@@ -109,14 +109,8 @@ export async function addPlant(page: Page, id: bigint | number, name: string, ta
 
 /** Opens a plant in the editor, and waits until that shows this. */
 export async function openPlant(page: Page, id: bigint | number, shown: Parameters<typeof fillIn>[1]): Promise<void> {
-  await row(page, id).click();
+  await row(page, id).getByRole('gridcell').nth(1).click();
   await showsForm(page, shown);
-}
-
-/** Deletes the plant in the editor, or those that are selected. */
-export async function deleteForGood(page: Page): Promise<void> {
-  await press(page, 'Delete …');
-  await press(page, 'Delete for good');
 }
 
 /** Waits until the page says this, as an alert or a status. */

@@ -1,27 +1,28 @@
-/** @import { Change, Failed, Plant, Request, TagChoices } from '../types.d.ts' */
-import { send } from '../api.js';
-import { byId, write } from '../dom.js';
-import { idOf, NOT_AN_ID } from '../ids.js';
+/** @import { Change, Failed, Plant, Request } from '../api.js' */
+/** @import { TagChoices } from '../tag-choices.js' */
+/** @import { Former } from './several.js' */
+import { put, send } from '../api.js';
+import { byId, latest, onClick, write } from '../dom.js';
 import { cut, nodesOf } from '../texts.js';
+import { keepEdits } from './keep-edits.js';
 import { newPlants } from './new-plant.js';
-import { confirmDeletion, keepEdits } from './questions.js';
 import { saveByEnter, textField } from './text-field.js';
 
 /** The dialogs that add, change and delete a plant. */
 export function plantEditor(
   /** @type {TagChoices} */ choices,
-  /** @type {{ done(change: Change, isNew: boolean): void, failed: Failed }} */ { done, failed },
+  /** @type {{ done(plant: Plant, former?: Former): void, remove(plant: Plant, etag: string): void, failed: Failed }} */ events,
 ) {
   const [dialog, takeTheirs] = [byId('editor', HTMLDialogElement), byId('take-theirs', HTMLButtonElement)];
   const [form, save] = [byId('plant', HTMLFormElement), byId('save', HTMLButtonElement)];
-  const [id, emptyTag] = [byId('plant-id', HTMLInputElement), byId('plant-empty-tag', HTMLInputElement)];
+  const id = byId('plant-id', HTMLInputElement);
   const [name, tag] = [textField('plant-name', 1_000), textField('plant-tag', 200)];
-  const offerTags = choices.toClick(tag.choice('plant-tags'));
+  const offerTags = choices.offer(tag.choice('plant-tags'));
   /** The plant as it was last read; undefined while a plant is added. */
   let stored = /** @type {Plant | undefined} */ (undefined);
   let etag = '';
   let maySave = true;
-  let leaving = new AbortController();
+  const attempts = latest();
   const news = newPlants(id);
   const say = (problem = '') => write('editor-problem', problem);
 
@@ -29,10 +30,9 @@ export function plantEditor(
     say();
     write('editor-done');
     stored = plant;
-    dialog.className = plant === undefined ? 'adding' : plant.tag === '' ? 'has-empty-tag' : '';
+    dialog.className = plant === undefined ? 'adding' : '';
     write('editor-title', plant ? `${maySave ? 'Change plant' : 'Plant'} ${plant.id}` : 'Add a plant');
     id.value = `${plant?.id ?? ''}`;
-    emptyTag.checked = plant?.tag === '';
     name.fill(plant?.name, maySave);
     // An emptied name is probably a mistake. A plant whose name is already empty may keep it.
     byId('plant-name', HTMLTextAreaElement).required = plant?.name !== '';
@@ -48,7 +48,7 @@ export function plantEditor(
   function lock(/** @type {boolean} */ isLocked) {
     id.readOnly = isLocked || stored !== undefined;
     for (const field of [name, tag]) field.lock(isLocked);
-    for (const control of [emptyTag, takeTheirs]) control.disabled = isLocked;
+    takeTheirs.disabled = isLocked;
   }
 
   function showButtons() {
@@ -77,77 +77,63 @@ export function plantEditor(
   }
 
   /** Does one thing, in place of what is not finished, and says how it fails. */
-  async function attempt(
-    /** @type {(request: Request) => Promise<Change | void>} */ work,
-    /** @type {(change: Change) => void} */ finish = () => dialog.close(),
-  ) {
-    leaving.abort();
-    leaving = new AbortController();
-    const request = { signal: leaving.signal, trouble: say };
+  async function attempt(/** @type {(request: Request) => Promise<void>} */ work) {
+    const request = { signal: attempts(), trouble: say };
     say();
     lock(true);
     try {
-      const change = await work(request).catch((error) => react(error, request));
-      if (change === undefined) return;
-      done(change, stored === undefined);
-      finish(change);
+      await work(request).catch((error) => react(error, request));
     } catch (error) {
       if (request.signal.aborted) return;
       lock(false);
-      failed(error, 'editor-problem');
+      events.failed(error, 'editor-problem');
     }
   }
 
-  function submit(/** @type {(change: Change) => void} */ finish) {
+  /** Saves the plant, and says so where `finish` leads. */
+  const submit = (/** @type {(plant: Plant) => void} */ finish) =>
     attempt(async (request) => {
-      const texts = { name: name.text() ?? '', tag: tag.text() || (emptyTag.checked ? '' : undefined) };
-      const [wanted, body] = [stored?.id ?? idOf(id.value), JSON.stringify(texts)];
-      if (wanted === undefined) throw new Error(NOT_AN_ID);
-      if (!stored) return { id: await news.add(wanted, body.slice(1, -1), request), ...texts };
-      await send('PUT', `plants/${wanted}`, { ...request, body, ifMatch: etag });
-      return { id: wanted, ...texts };
-    }, finish);
-  }
+      const texts = { name: name.text() ?? '', tag: tag.text() || (stored?.tag === '' ? '' : undefined) };
+      if (stored === undefined) {
+        const added = { id: await news.add(JSON.stringify(texts).slice(1, -1), request), ...texts };
+        events.done(added);
+        return finish(added);
+      }
+      const plant = { id: stored.id, ...texts };
+      const former = { ...stored, etag: await put(plant, { ...request, ifMatch: etag }) };
+      events.done(plant, former);
+      finish(plant);
+    });
 
   form.onsubmit = (event) => {
     event.preventDefault();
     submit(() => dialog.close());
   };
-  byId('another', HTMLElement).onclick = () => {
+  onClick('another', () => {
     if (!form.reportValidity()) return;
-    submit((change) => {
-      add(tag.text() || undefined);
-      if ('name' in change) write('editor-done', `Added ${change.id} `, ...nodesOf(cut(change.name)));
+    submit((plant) => {
+      add(plant.tag);
+      write('editor-done', `Added ${plant.id} `, ...nodesOf(cut(plant.name)));
     });
-  };
-  form.oninput = () => {
-    dialog.classList.add('edited');
-    if (dialog.matches('.comparing')) for (const field of [name, tag]) field.markDifferences();
-  };
-
-  const remove = (/** @type {bigint} */ id) =>
-    attempt(async (request) => {
-      await send('DELETE', `plants/${id}`, { ...request, ifMatch: etag });
-      return { id, deleted: true };
-    });
-  byId('delete', HTMLElement).onclick = () => {
-    const plant = stored;
-    if (plant) confirmDeletion(plant, () => remove(plant.id));
-  };
+  });
+  form.oninput = () => dialog.classList.add('edited');
+  onClick('delete', () => {
+    dialog.close();
+    if (stored) events.remove(stored, etag);
+  });
   takeTheirs.onclick = () => show(stored);
 
   saveByEnter(form);
   keepEdits(dialog);
   // The close event comes so late that it would meet the request of a plant that is opened next.
-  dialog.onbeforetoggle = () => leaving.abort();
+  dialog.onbeforetoggle = () => attempts();
 
   /** @param firstTag the one of the plant that was added before */
   function add(/** @type {string | undefined} */ firstTag) {
     maySave = true;
     show(undefined, firstTag);
-    leaving = new AbortController();
-    const { signal } = leaving;
-    news.propose({ signal, trouble: say }).catch((error) => signal.aborted || failed(error, 'editor-problem'));
+    const signal = attempts();
+    news.propose({ signal, trouble: say }).catch((error) => signal.aborted || events.failed(error, 'editor-problem'));
     name.focus();
   }
 

@@ -1,6 +1,6 @@
-/** @import { TagChoice } from '../types.d.ts' */
+/** @import { TagChoice } from '../tag-choices.js' */
 import { byId, make, write } from '../dom.js';
-import { charactersOf, cut, differenceOf, nodesOf, numberOf } from '../texts.js';
+import { charactersOf, cut, nodesOf } from '../texts.js';
 
 /** The maximum number of characters that a field shows, and of a text that it can edit, if only to shorten it. */
 const MAX_LENGTH = 10_000;
@@ -21,10 +21,6 @@ export function textField(/** @type {string} */ id, /** @type {number} */ most) 
     const { length } = text;
     // A field makes line feeds of carriage returns.
     const isEditable = length <= MAX_LENGTH && !text.includes('\r');
-    const why =
-      length > MAX_LENGTH
-        ? `This is the beginning of ${charactersOf(length)}, and up to ${numberOf(MAX_LENGTH)} can be edited here`
-        : 'This text has carriage returns (\\r), which a browser would change';
     field.value = isEditable ? text : text.slice(0, MAX_LENGTH).toWellFormed();
     mayType = isEditable && mayEdit;
     lock(false);
@@ -32,7 +28,12 @@ export function textField(/** @type {string} */ id, /** @type {number} */ most) 
     // A field shows no signs.
     const signed = make('span', {}, ...nodesOf(cut(text.replaceAll('\n', ' '))));
     const signs = text && signed.querySelector('.sign') ? ['As stored: ', signed] : [];
-    write(`${id}-note`, ...(isEditable ? signs : [`${why}: only another client can change it.`]));
+    write(
+      `${id}-note`,
+      ...(isEditable
+        ? signs
+        : ['This text is too long, or has carriage returns (\\r): only another client can change it.']),
+    );
   }
 
   function checkLength() {
@@ -47,21 +48,9 @@ export function textField(/** @type {string} */ id, /** @type {number} */ most) 
     field.readOnly = isLocked || !mayType;
   }
 
-  /** Marks how what is stored differs from what is typed. */
-  function markDifferences() {
-    const isMarked = mayType && (stored ?? '').length <= MAX_LENGTH;
-    if (stored === undefined) write(`${id}-theirs`, make(field.value ? 'ins' : 'span', {}, 'none'));
-    else
-      write(
-        `${id}-theirs`,
-        ...(isMarked && stored ? [differenceOf(stored, field.value)] : nodesOf(cut(stored, MAX_LENGTH))),
-      );
-  }
-
   return {
     fill,
     lock,
-    markDifferences,
     /** Offers tags in this place, until one is there. @returns {TagChoice} */
     choice: (/** @type {string} */ place) => ({
       place,
@@ -81,7 +70,7 @@ export function textField(/** @type {string} */ id, /** @type {number} */ most) 
     compare(/** @type {string | undefined} */ text) {
       if (mayType) stored = text;
       else fill(text);
-      markDifferences();
+      write(`${id}-theirs`, ...(text === undefined ? ['none'] : nodesOf(cut(text, MAX_LENGTH))));
     },
   };
 }

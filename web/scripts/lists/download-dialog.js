@@ -1,6 +1,9 @@
-/** @import { Failed, View } from '../types.d.ts' */
-import { byId, make, write } from '../dom.js';
+/** @import { Failed } from '../api.js' */
+/** @import { PlantList } from '../table/plants.js' */
+/** @import { View } from '../table/view.js' */
+import { byId, latest, make, write } from '../dom.js';
 import { errorOf } from '../errors.js';
+import { queryOf } from '../table/view.js';
 import { cut, nodesOf } from '../texts.js';
 import { currentToken } from '../token.js';
 
@@ -13,17 +16,23 @@ const LONG_ID_LENGTH = 21;
 const separator = Intl.NumberFormat().format(0.5).includes(',') ? ';' : ',';
 
 /** The dialog that saves the plants of the table's filter, also those that are not in the table yet. */
-export function downloadDialog(/** @type {() => View} */ view, /** @type {Failed} */ failed) {
+export function downloadDialog(
+  /** @type {() => View} */ view,
+  /** @type {PlantList} */ list,
+  /** @type {Failed} */ failed,
+) {
   const [dialog, form] = [byId('download', HTMLDialogElement), byId('download-form', HTMLFormElement)];
   const isForSpreadsheets = byId('download-csv', HTMLInputElement);
-  let leaving = new AbortController();
+  const visits = latest();
+  let signal = visits();
   let wanted = view();
 
   /** Reads all of them before any is saved: a list that breaks off must not look like a whole one. */
   async function download(/** @type {AbortSignal} */ signal) {
-    const [{ tag, name }, isCsv] = [wanted, isForSpreadsheets.checked];
-    const limits = { ...(tag !== undefined && { tag }), ...(name !== undefined && { name }) };
-    const query = new URLSearchParams({ ...limits, ...(isCsv && { separator }) });
+    const [{ tag, name, untagged }, isCsv] = [wanted, isForSpreadsheets.checked];
+    // What the page has found by itself, the service would not.
+    const ids = !list.isLarge() && (name ?? untagged) ? new Set(list.rows().map(({ id }) => id)) : undefined;
+    const query = queryOf({ tag, name: ids ? undefined : name, separator: isCsv ? separator : undefined });
     const type = isCsv ? 'text/csv' : 'application/x-ndjson';
     const headers = { Authorization: `Bearer ${currentToken()}`, Accept: type };
     const response = await fetch(`plants?${query}`, { headers, signal, redirect: 'manual' }).catch(() => undefined);
@@ -45,7 +54,8 @@ export function downloadDialog(/** @type {() => View} */ view, /** @type {Failed
       end = text.slice(-LONG_ID_LENGTH);
     }
     const file = isCsv ? 'plants.csv' : 'plants.ndjson';
-    save(new Blob(blobs, { type }), file);
+    const all = new Blob(blobs, { type });
+    save(ids ? new Blob(recordsOf(ids, await all.text(), isCsv), { type }) : all, file);
     write('download-progress');
     write('download-done', `Saved as ${file}, ${sizeOf(octets)}.`);
     form.classList.toggle('long-ids', hasLongIds);
@@ -53,28 +63,35 @@ export function downloadDialog(/** @type {() => View} */ view, /** @type {Failed
 
   form.onsubmit = async (event) => {
     event.preventDefault();
-    const { signal } = leaving;
+    const own = signal;
     for (const id of ['download-problem', 'download-done']) write(id);
     dialog.className = 'running';
-    await download(signal).catch((error) => signal.aborted || failed(error, 'download-problem'));
-    if (!signal.aborted) dialog.className = '';
+    await download(own).catch((error) => own.aborted || failed(error, 'download-problem'));
+    if (!own.aborted) dialog.className = '';
   };
   byId('download-list', HTMLElement).onclick = () => {
     wanted = view();
-    const { tag, name } = wanted;
+    const { tag, name, untagged } = wanted;
     const withTag = tag === undefined ? [] : [' with the tag ', ...nodesOf(cut(tag))];
-    const withName = name === undefined ? [] : [' whose names contain ', ...nodesOf(cut(name))];
-    write('download-what', withTag.length + withName.length > 0 ? 'The plants' : 'All plants', ...withTag, ...withName);
+    const withName = name === undefined ? [] : [' that are found by ', ...nodesOf(cut(name))];
+    const limits = [...withTag, ...(untagged ? [' without a tag'] : []), ...withName];
+    write('download-what', limits.length > 0 ? 'The plants' : 'All plants', ...limits);
     for (const id of ['download-problem', 'download-progress', 'download-done']) write(id);
-    leaving.abort();
-    leaving = new AbortController();
+    signal = visits();
     dialog.className = '';
     form.classList.remove('long-ids');
     dialog.showModal();
   };
   byId('download-close', HTMLElement).onclick = () => dialog.close();
   // The event is late: the dialog may be open again.
-  dialog.onclose = () => dialog.open || leaving.abort();
+  dialog.onclose = () => dialog.open || visits();
+}
+
+/** The records of these plants, and the line that names the columns. */
+function recordsOf(/** @type {Set<bigint>} */ ids, /** @type {string} */ list, /** @type {boolean} */ isCsv) {
+  const records = list.match(isCsv ? /(?:"[^"]*"|[^"\n])*\n/g : /[^\n]*\n/g) ?? [];
+  const idOf = isCsv ? /^(-?\d+)/ : /"id":(-?\d+)/;
+  return records.filter((record) => !idOf.test(record) || ids.has(BigInt(idOf.exec(record)?.[1] ?? '')));
 }
 
 /** Has the browser save this, as it saves downloads. */

@@ -1,4 +1,5 @@
-/** @import { Failed, PlantList, Request } from '../types.d.ts' */
+/** @import { Failed, Request } from '../api.js' */
+/** @import { PlantList } from '../table/plants.js' */
 /** @import { Layout, List, Reading } from './types.d.ts' */
 import { folded, plantIn } from '../../../src/lists/records.js';
 import { send } from '../api.js';
@@ -145,7 +146,7 @@ export function importDialog(/** @type {PlantList} */ plants, /** @type {Failed}
         show('stopped');
         throw error;
       } finally {
-        plants.show(plants.view());
+        plants.reload();
       }
     };
   }

@@ -1,4 +1,4 @@
-/** @import { Request } from '../types.d.ts' */
+/** @import { Request } from '../api.js' */
 /** @import { Batch, Outcome, Reading } from './types.d.ts' */
 import { batchesOf, folded, outcomeOf } from '../../../src/lists/records.js';
 import { send } from '../api.js';

@@ -1,84 +1,90 @@
-/** @import { PlantList, TagChoices, Trouble, View } from '../types.d.ts' */
-import { send } from '../api.js';
-import { byId, write } from '../dom.js';
-import { idOf, NOT_AN_ID } from '../ids.js';
-import { isElsewhere, keepInAddress, viewIn } from './fragment.js';
+/** @import { TagChoices } from '../tag-choices.js' */
+/** @import { PlantList } from './plants.js' */
+/** @import { Selection } from './selection.js' */
+/** @import { View } from './view.js' */
+import { byId, make, onClick, write } from '../dom.js';
+import { idOf } from '../ids.js';
+import { plantsOf } from '../texts.js';
+import { isElsewhere, isFiltered, keepInAddress, viewIn, wordsOf } from './view.js';
 
-/** Milliseconds after the last key until a name is searched for. */
+/** Milliseconds after the last key until the service searches. */
 const TYPING = 300;
 
 /** What says which plants the table shows, for people and in the address. */
 export function viewFields(
   /** @type {PlantList} */ list,
   /** @type {TagChoices} */ choices,
-  /** @type {{ shown(): void, failed(error: unknown): void, trouble: Trouble }} */ { shown, failed, trouble },
+  /** @type {Selection} */ selection,
 ) {
-  const [from, tag] = [byId('from', HTMLInputElement), byId('tag', HTMLInputElement)];
-  const [name, descending] = [byId('name', HTMLInputElement), byId('descending', HTMLInputElement)];
+  const [name, tag] = [byId('name', HTMLInputElement), byId('tag', HTMLInputElement)];
+  const [order, untagged] = [byId('order', HTMLSelectElement), byId('untagged', HTMLButtonElement)];
+  const heads = /** @type {NodeListOf<HTMLButtonElement>} */ (document.querySelectorAll('th button'));
   const typedName = () => name.value.trim() || undefined;
-  let [typing, leaving] = [0, new AbortController()];
+  let typing = 0;
 
   function fill(/** @type {View} */ view) {
-    [from.value, tag.value] = [`${view.from ?? ''}`, view.tag ?? ''];
+    tag.value = view.tag ?? '';
     // Not while one types a space before the next word.
     if (typedName() !== view.name) name.value = view.name ?? '';
-    descending.checked = view.order === 'desc';
+    order.value = view.order ?? '';
   }
 
   function show(/** @type {View} */ view) {
-    leaving.abort();
-    leaving = new AbortController();
     clearTimeout(typing);
     write('problem');
-    shown();
+    selection.clear();
     fill(view);
     list.show(view);
     offerTags();
   }
 
-  /** Shows what the fields say, unless the id is none; of a tag that its field cannot hold as it is, that it was not changed. */
-  function showFields() {
-    const id = idOf(from.value);
-    if (id === undefined && from.value.trim() !== '') return write('problem', NOT_AN_ID);
-    const { tag: former, order } = list.view();
+  /** Another limit with what the fields say; of a tag that its field cannot hold as it is, that it was not changed. */
+  function showFields(/** @type {View} */ limit = {}) {
+    const { tag: former, untagged } = list.view();
     const isSame = tag.value === former?.replace(/[\r\n]/g, '');
-    show({ from: id, tag: isSame ? former : tag.value || undefined, name: typedName(), order });
+    const chosen = isSame ? former : tag.value || undefined;
+    const other = chosen === undefined ? untagged : undefined;
+    show({ name: typedName(), tag: chosen, untagged: other, order: order.value || undefined, ...limit });
   }
 
-  /** Shows the plants from an id on, and says if there is none with that id. */
-  async function showFrom() {
-    showFields();
-    const id = idOf(from.value);
-    if (id === undefined) return;
-    const { signal } = leaving;
-    await send('GET', `plants/${id}`, { signal, trouble }).catch((error) => signal.aborted || failed(error));
-  }
-
-  const offerTags = choices.toClick(
-    {
-      place: 'tags',
-      field: tag,
-      isChoice: (chosen) => chosen !== list.view().tag,
-      choose: (chosen) => show({ ...list.view(), name: typedName(), from: undefined, tag: chosen }),
-    },
-    // As in the table: by keys one types, and is proposed the same.
-    -1,
-  );
-  choices.toType('tag-proposals');
-  tag.oninput = (event) => {
-    if (!(event instanceof InputEvent) || event.inputType === 'insertReplacementText') showFields();
-  };
-
-  byId('limits', HTMLFormElement).onsubmit = () => void showFrom();
+  const offerTags = choices.offer({
+    place: 'tags',
+    field: tag,
+    isChoice: (chosen) => chosen !== list.view().tag,
+    choose: (chosen) => showFields({ tag: chosen, untagged: undefined }),
+  });
+  byId('limits', HTMLFormElement).onsubmit = () => showFields();
   name.oninput = () => {
     clearTimeout(typing);
-    typing = setTimeout(showFields, TYPING);
+    typing = setTimeout(showFields, list.isLarge() ? TYPING : 0);
   };
-  descending.onchange = () => {
-    show({ ...list.view(), name: typedName(), from: undefined, order: descending.checked ? 'desc' : undefined });
-  };
-  byId('show-all', HTMLElement).onclick = () => show({ order: list.view().order });
+  order.onchange = () => showFields();
+  for (const head of heads) {
+    const { value } = head;
+    head.onclick = () => {
+      const isUp = (list.view().order ?? '') === value;
+      showFields({ order: isUp ? (value ? `-${value}` : 'desc') : value || undefined });
+    };
+  }
+  untagged.onclick = () => showFields({ tag: undefined, untagged: list.view().untagged ? undefined : '1' });
+  onClick('show-all', () => show({ order: list.view().order }));
   fill(list.view());
+
+  /** Where nothing matches: what would, without the tag, or with one of the words or the beginning of the only one. */
+  function proposals() {
+    const { name = '', order } = list.view();
+    const words = wordsOf(name);
+    const beginnings = Array.from(words[0] ?? '', (_, n) => name.trim().slice(0, -1 - n)).filter(
+      (text) => text.length > 2,
+    );
+    const found = [name, ...(words.length > 1 ? words : beginnings)].find(
+      (text) => text && list.count({ name: text }) > 0,
+    );
+    if (found === undefined) return [];
+    const button = make('button', { type: 'button' }, `${found}: ${plantsOf(list.count({ name: found }))}`);
+    button.onclick = () => show({ name: found, order });
+    return [button];
+  }
 
   return {
     show,
@@ -92,10 +98,23 @@ export function viewFields(
     update() {
       const view = list.view();
       keepInAddress(view);
-      from.placeholder = `${view.from ?? 'first'}`;
-      tag.placeholder = view.tag === '' ? 'the empty one' : 'any';
-      byId('id-column', HTMLElement).ariaSort = view.order === 'desc' ? 'descending' : 'ascending';
-      return [view.from, view.tag, view.name].some((limit) => limit !== undefined);
+      tag.placeholder = view.tag === '' ? 'the empty one' : view.untagged ? 'none' : 'any';
+      const isLimited = isFiltered(view);
+      const canOrder = !list.isLarge() || list.isWhole();
+      for (const option of order.options) option.disabled = !canOrder && !['', 'desc'].includes(option.value);
+      for (const head of heads) {
+        const isOwn = head.value === order.value.replace(/^(desc|-)/, '');
+        const direction = /^(desc|-)/.test(order.value) ? 'descending' : 'ascending';
+        head.parentElement?.setAttribute('aria-sort', isOwn ? direction : 'none');
+        head.disabled = head.value !== '' && !canOrder;
+      }
+      untagged.ariaPressed = `${view.untagged !== undefined}`;
+      const isNone = isLimited && list.rows().length === 0 && list.isWhole() && !list.isLarge();
+      write('proposals', ...(isNone ? proposals() : []));
+      const [first, from] = [list.rows()[0]?.id, list.isLarge() ? idOf(view.name ?? '') : undefined];
+      const isMissing = ![first, from].includes(undefined) && first !== from;
+      write('missing', isMissing ? `There is no plant with the id ${from}. These are the next ones.` : '');
+      return isLimited;
     },
   };
 }

@@ -1,4 +1,6 @@
-/** @import { PlantList } from '../types.d.ts' */
+/** @import { PlantList } from './plants.js' */
+
+/** @typedef {ReturnType<typeof rowSelection>} Selection */
 
 /** The rows of a list that are selected: those that have gone are not, and are again if they come back. */
 export function rowSelection(/** @type {PlantList} */ list, /** @type {() => void} */ updated) {

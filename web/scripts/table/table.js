@@ -1,4 +1,6 @@
-/** @import { PlantList, Row, Selection, View } from '../types.d.ts' */
+/** @import { PlantList } from './plants.js' */
+/** @import { Selection } from './selection.js' */
+/** @import { Row } from './view.js' */
 import { byId, make } from '../dom.js';
 import { nodesOf } from '../texts.js';
 
@@ -9,11 +11,13 @@ const [MARGIN, AHEAD] = [6, 300];
 export function plantTable(
   /** @type {PlantList} */ list,
   /** @type {Selection} */ selection,
-  /** @type {{ open(id: bigint): void, show(limits: View): void }} */ { open, show },
+  /** @type {{ open(id: bigint): void, showTag(tag: string): void, isLeaving(id: bigint): boolean }} */ events,
 ) {
   const [grid, body] = [byId('plants', HTMLElement), byId('rows', HTMLElement)];
   let drawn = /** @type {Map<Row, HTMLElement>} */ (new Map());
   let active = /** @type {bigint | undefined} */ (undefined);
+  /** Where the active row is, or was before it went. */
+  let activeIndex = -1;
   /** What was drawn at the upper edge, so that it stays there when rows above it come or go. */
   let top = { id: 0n, offset: 0, scrollTop: 0 };
   let [height, room] = [1, 1];
@@ -32,7 +36,9 @@ export function plantTable(
       else body.insertBefore(element, place);
       element.style.transform = `translateY(${index * height}px)`;
       element.ariaRowIndex = `${++index + 1}`;
+      if (row.id === active) activeIndex = index - 1;
       element.classList.toggle('active', row.id === active);
+      element.classList.toggle('leaving', events.isLeaving(row.id));
       element.ariaSelected = `${selection.has(row.id)}`;
       const box = element.querySelector('input');
       if (box) box.checked = selection.has(row.id);
@@ -67,9 +73,8 @@ export function plantTable(
       activate(list.indexOf(id));
       if (target === box || shiftKey || ctrlKey || metaKey) {
         select(shiftKey);
-      } else if (typeof tag === 'string' && target instanceof Element && target.closest('.tag'))
-        show({ tag, from: undefined });
-      else open(id);
+      } else if (typeof tag === 'string' && target instanceof Element && target.closest('.tag')) events.showTag(tag);
+      else events.open(id);
     };
     return element;
   }
@@ -86,8 +91,9 @@ export function plantTable(
 
   function activate(/** @type {number} */ index) {
     const rows = list.rows();
-    active = rows[Math.max(0, Math.min(index, rows.length - 1))]?.id;
-    const y = active === undefined ? 0 : list.indexOf(active) * height;
+    activeIndex = Math.max(0, Math.min(index, rows.length - 1));
+    active = rows[activeIndex]?.id;
+    const y = activeIndex * height;
     grid.scrollTop = Math.max(y + height - room, Math.min(grid.scrollTop, y));
     draw();
   }
@@ -96,8 +102,9 @@ export function plantTable(
     const page = Math.floor(room / height);
     const steps = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -Infinity, End: Infinity };
     const step = new Map(Object.entries(steps)).get(event.key) ?? 0;
-    // Of the last plant before, if the chosen one has gone, and of the next one on the way up.
-    const index = active === undefined ? -1 : step > 0 ? list.indexOf(active, true) - 1 : list.indexOf(active);
+    const found = active === undefined ? -1 : list.indexOf(active);
+    // If the active one has gone, the next one is where it was.
+    const index = found >= 0 ? found : step > 0 ? activeIndex - 1 : activeIndex;
     const { key, shiftKey, ctrlKey, metaKey, altKey, target } = event;
     if (target !== grid || altKey) return;
     if (ctrlKey || metaKey) {
@@ -105,14 +112,14 @@ export function plantTable(
       selection.all();
     } else if (step === Infinity && list.hasMore()) list.showEnd().then(() => activate(Infinity));
     // At the first row of a part, another Home shows what is before it.
-    else if (step === -Infinity && index === 0 && list.view().from !== undefined) show({ from: undefined });
+    else if (step === -Infinity && index === 0 && list.from() !== undefined) list.reload();
     else if (step !== 0) {
       if (shiftKey) select(true);
       activate(index + step);
       if (shiftKey) select(true);
     } else if (key === ' ') select(shiftKey);
     else if (key === 'Escape') selection.clear();
-    else if (key === 'Enter' && active !== undefined) open(active);
+    else if (key === 'Enter' && active !== undefined) events.open(active);
     else return;
     event.preventDefault();
   });
@@ -121,7 +128,8 @@ export function plantTable(
     const { scrollTop } = grid;
     body.style.height = `${list.rows().length * height}px`;
     // It may have been scrolled since it was drawn.
-    if (scrollTop > 0) grid.scrollTop = list.indexOf(top.id) * height + top.offset + scrollTop - top.scrollTop;
+    const index = scrollTop > 0 ? list.indexOf(top.id) : -1;
+    if (index >= 0) grid.scrollTop = index * height + top.offset + scrollTop - top.scrollTop;
     draw();
   }
 

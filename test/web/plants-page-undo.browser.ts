@@ -1,0 +1,105 @@
+import { expect, test } from '@jest/globals';
+import { dialog, fillIn, openPlant, openWith, press, row, save, says } from '../support/programs/plants-page.ts';
+
+/* What can be undone on the page, what it prints, how it begins without a plant, and what it says while it is cut off. */
+
+const TWO = [
+  { id: 1n, name: 'Ficus', tag: 'tree' },
+  { id: 2n, name: 'Pinus', tag: 'conifer' },
+];
+
+test('deletes a plant after ten seconds, unless that is undone or somebody else was first', async () => {
+  const { stored, store, page } = await openWith(TWO);
+  await page.clock.install();
+  const remove = async (id: number, name: string) => {
+    await openPlant(page, id, { Name: name });
+    await press(page, 'Delete');
+    await page.locator(`#plant-${id}.leaving`).waitFor();
+  };
+  await remove(1, 'Ficus');
+  await press(page, 'Undo');
+  await page.locator('#plant-1:not(.leaving)').waitFor();
+  await page.clock.fastForward(20_000);
+  await remove(1, 'Ficus');
+  expect(stored.get(1n)).toEqual(TWO[0]);
+  await page.clock.fastForward(10_000);
+  await row(page, 1).waitFor({ state: 'detached' });
+  expect(stored.get(1n)).toBe('deleted');
+
+  await remove(2, 'Pinus');
+  await store.replace({ id: 2n, name: 'theirs' });
+  await page.clock.fastForward(10_000);
+  await says(page, 'Plant 2 stays. Somebody else has changed this plant (41200: ');
+  await page.locator('#plant-2:not(.leaving)').getByText('theirs').waitFor();
+});
+
+test('puts back what was changed, on one plant and on several, unless somebody else has changed it since', async () => {
+  const { stored, store, page } = await openWith(TWO);
+  await openPlant(page, 1, { Name: 'Ficus' });
+  await save(page, { Name: 'Ficus carica' });
+  await row(page, 1).getByText('carica').waitFor();
+  await page.locator('#plants').press('Control+z');
+  await row(page, 1).getByText('Ficus', { exact: true }).waitFor();
+  await page.locator('#plants').press('Control+a');
+  await press(page, 'Set tag …');
+  await says(page, 'This replaces 2 different tags.');
+  await dialog(page).getByLabel('Tag', { exact: true }).fill('new');
+  await press(page, 'Set the tag');
+  await says(page, '2 of 2 plants changed');
+  await store.replace({ id: 2n, name: 'theirs' });
+  await row(page, 2).getByText('theirs').waitFor();
+  await press(page, 'Undo');
+  await says(page, '1 of 2 plants put back, 1 refused.');
+  expect(await dialog(page).getByLabel('Refused').inputValue()).toContain('2: Somebody else has changed this plant');
+  expect([stored.get(1n), stored.get(2n)]).toEqual([TWO[0], { id: 2n, name: 'theirs' }]);
+});
+
+test.each([80, 3_000])('prints all of %i plants, not only those in view', async (count) => {
+  const { page } = await openWith(Array.from({ length: count }, (_, n) => ({ id: BigInt(n), name: `Ficus ${n}` })));
+  await says(page, `${count.toLocaleString('en')} plants`);
+  await page.evaluate(`addEventListener('beforeprint', () => {
+    window.printed = [document.querySelectorAll('#print-rows tr').length, document.getElementById('print-title').textContent];
+  })`);
+  await page.pdf();
+  expect(await page.evaluate('window.printed')).toEqual([count, `Plant Store: ${count.toLocaleString('en')} plants`]);
+  expect(await page.locator('#print-rows tr').count()).toBe(0);
+});
+
+test('welcomes whoever opens an empty store, with plants to try it', async () => {
+  const { stored, page } = await openWith();
+  // Their ids cannot be used again.
+  for (const id of [1n, 2n]) stored.set(id, 'deleted');
+  await press(page, 'Try it with twelve plants');
+  await says(page, '12 plants');
+  expect(await page.getByText('Try it with twelve plants').isVisible()).toBe(false);
+  expect([...stored.values()].filter((plant) => plant !== 'deleted')).toHaveLength(12);
+});
+
+test('adds a plant whose id has not been proposed yet, and asks for none that browsers would report', async () => {
+  const { stored, page } = await openWith(TWO);
+  const reported: string[] = [];
+  page.on('console', (message) => reported.push(message.text()));
+  const proposed = Promise.withResolvers<void>();
+  await page.route('**/plants?order=desc&limit=1', async (route) => {
+    await proposed.promise;
+    await route.continue();
+  });
+  await press(page, 'Add plant');
+  await save(page, { Name: 'Salvia' });
+  proposed.resolve();
+  await row(page, 3).getByText('Salvia').waitFor();
+  expect(stored.get(3n)).toEqual({ id: 3n, name: 'Salvia' });
+  expect(reported).toEqual([]);
+});
+
+test('says that the device is offline, and saves what was typed once it is back', async () => {
+  const { stored, page } = await openWith(TWO);
+  await openPlant(page, 1, { Name: 'Ficus' });
+  await page.context().setOffline(true);
+  await fillIn(page, { Name: 'Ficus carica' });
+  await press(page, 'Save');
+  await dialog(page).getByText('This device is offline. Trying again, which is safe.').waitFor();
+  await page.context().setOffline(false);
+  await row(page, 1).getByText('carica').waitFor();
+  expect(stored.get(1n)).toMatchObject({ name: 'Ficus carica' });
+});
