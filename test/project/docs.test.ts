@@ -2,7 +2,7 @@ import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { documents as withBenchFigures, withFigures } from '../../bench/harness/results.ts';
-import { errorKinds } from '../../src/adapters/http/http-errors.ts';
+import { errorKinds } from '../../src/adapters/http/errors.ts';
 import { serverLimits } from '../../src/adapters/http/server.ts';
 import { codeBlocks, FENCED, tableRows } from '../support/documents/markdown.ts';
 import { projectFile } from '../support/service-process.ts';

@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import { api } from '../../src/adapters/http/app.ts';
-import type { RequestObserver } from '../../src/adapters/http/request/log-line.ts';
+import type { RequestObserver } from '../../src/adapters/http/middleware/log-line.ts';
 import { type HttpServer, type ServedApp, serve, type serverLimits } from '../../src/adapters/http/server.ts';
 import { staticTokens } from '../../src/adapters/tokens/static-tokens.ts';
 import type { TokenVerifier } from '../../src/application/permissions.ts';

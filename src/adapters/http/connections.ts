@@ -1,6 +1,6 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { HttpError } from './http-errors.ts';
+import { HttpError } from './errors.ts';
 import type { Refuse } from './server-refusals.ts';
 
 /** Requests behind one that is in progress, after which their connection is closed at once: they are a flood. */

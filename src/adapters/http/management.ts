@@ -1,12 +1,12 @@
 import Router from '@koa/router';
 import Koa from 'koa';
 import type { Logger } from 'pino';
-import { JSON_TYPE } from './contract/responses.ts';
-import { errorKinds, HttpError } from './http-errors.ts';
+import { errorKinds, HttpError } from './errors.ts';
 import { isLoopback } from './loopback.ts';
+import { everyRequest, logUncaught, refuseUnknown, setHeaders } from './middleware/every-request.ts';
+import type { RequestContext, RequestMiddleware, RequestState } from './middleware/state.ts';
+import { JSON_TYPE } from './operations/responses.ts';
 import type { readiness } from './readiness.ts';
-import { everyRequest, logUncaught, refuseUnknown, setHeaders } from './request/every-request.ts';
-import type { RequestContext, RequestMiddleware, RequestState } from './request/state.ts';
 import type { ServedApp } from './server.ts';
 
 /**

@@ -2,9 +2,9 @@ import { hash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import { ifNoneMatch } from './contract/etag.ts';
-import { setHeaders } from './request/every-request.ts';
-import type { RequestContext, RequestMiddleware } from './request/state.ts';
+import { setHeaders } from './middleware/every-request.ts';
+import type { RequestContext, RequestMiddleware } from './middleware/state.ts';
+import { ifNoneMatch } from './operations/etag.ts';
 
 /* The files of a page for people. They are no operation, so they need no token. */
 

@@ -1,8 +1,8 @@
 import { globSync } from 'node:fs';
 import { join } from 'node:path';
-import { preferredType } from './contract/media-types.ts';
+import type { RequestMiddleware } from './middleware/state.ts';
+import { preferredType } from './operations/media-types.ts';
 import { pageFiles } from './page-files.ts';
-import type { RequestMiddleware } from './request/state.ts';
 
 const project = join(import.meta.dirname, '../../..');
 

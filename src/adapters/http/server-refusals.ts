@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
-import { errorResponse, type HttpError } from './http-errors.ts';
-import { commonHeaders } from './request/every-request.ts';
-import type { RequestObserver } from './request/log-line.ts';
+import { errorResponse, type HttpError } from './errors.ts';
+import { commonHeaders } from './middleware/every-request.ts';
+import type { RequestObserver } from './middleware/log-line.ts';
 
 /**
  * Sends an error in place of the app, after which the connection closes.

@@ -5,8 +5,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type Koa from 'koa';
 import type { Logger } from 'pino';
 import { connections } from './connections.ts';
-import { MAX_HEADERS } from './request/every-request.ts';
-import type { RequestObserver } from './request/log-line.ts';
+import { MAX_HEADERS } from './middleware/every-request.ts';
+import type { RequestObserver } from './middleware/log-line.ts';
 import { refuser } from './server-refusals.ts';
 
 /** Limits on clients, in bytes and milliseconds. */

@@ -1,6 +1,6 @@
 import type { UseCases } from '../../../application/use-cases.ts';
 import { PlantCount, TagList } from '../../../wire/schemas.ts';
-import { during, type Limit } from '../request/admission.ts';
+import { during, type Limit } from '../middleware/admission.ts';
 import { nameFilter, tagFilter } from './list-operation.ts';
 import { noBody, type Operation, operation } from './operation.ts';
 import { cursor, DEFAULT_LIMIT, type Parameter, pageLimit } from './parameters.ts';

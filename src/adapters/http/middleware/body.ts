@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import bodyParser from 'koa-bodyparser';
 import { PlantStoreError } from '../../../domain/errors.ts';
-import { HttpError } from '../http-errors.ts';
+import { HttpError } from '../errors.ts';
 import type { RequestContext } from './state.ts';
 
 /** How the body of an operation is read. */

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { preferredType } from '../../../../src/adapters/http/contract/media-types.ts';
+import { preferredType } from '../../../../src/adapters/http/operations/media-types.ts';
 
 const JSON_TYPE = 'application/json';
 const LINES = 'application/x-ndjson';

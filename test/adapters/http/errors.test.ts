@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { errorKinds } from '../../../src/adapters/http/http-errors.ts';
+import { errorKinds } from '../../../src/adapters/http/errors.ts';
 import { staticTokens } from '../../../src/adapters/tokens/static-tokens.ts';
 import { PlantStoreError } from '../../../src/domain/errors.ts';
 import type { NewPlant } from '../../../src/domain/plant.ts';

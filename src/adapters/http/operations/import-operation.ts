@@ -3,7 +3,7 @@ import type { UseCases } from '../../../application/use-cases.ts';
 import { PlantStoreError } from '../../../domain/errors.ts';
 import { ImportResult } from '../../../wire/import-schema.ts';
 import { MAX_RECORDS, readRecords } from '../../../wire/plant-records.ts';
-import { errorKinds, HttpError } from '../http-errors.ts';
+import { errorKinds, HttpError } from '../errors.ts';
 import { type Operation, operation } from './operation.ts';
 import { choice, flag } from './parameters.ts';
 import { idParameter, plantsGroup } from './plant-operations.ts';

@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { RouterContext } from '@koa/router';
 import type { Logger } from 'pino';
-import { errorResponse, HttpError } from '../http-errors.ts';
+import { errorResponse, HttpError } from '../errors.ts';
 import { logRequest, type RequestObserver } from './log-line.ts';
 import type { RequestContext, RequestMiddleware, RequestState } from './state.ts';
 

@@ -1,6 +1,6 @@
 import { type ErrorCode, PlantStoreError } from '../../domain/errors.ts';
 import { fieldRules } from '../../domain/plant.ts';
-import { JSON_TYPE } from './contract/responses.ts';
+import { JSON_TYPE } from './operations/responses.ts';
 
 type HeaderFields = Readonly<Record<string, string>>;
 

@@ -1,6 +1,6 @@
 import type { Middleware, ParameterizedContext } from 'koa';
 import type { Access } from '../../../application/permissions.ts';
-import type { HttpError } from '../http-errors.ts';
+import type { HttpError } from '../errors.ts';
 
 /** What is known of a request: `ctx.state`, which `everyRequest` begins. */
 export interface RequestState {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { beforeAll, expect, test } from '@jest/globals';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { Validator } from '@seriousme/openapi-schema-validator';
-import { errorKinds } from '../../../../src/adapters/http/http-errors.ts';
+import { errorKinds } from '../../../../src/adapters/http/errors.ts';
 import { startApiServer } from '../../../support/api-server.ts';
 import { forAllTests } from '../../../support/lifetimes.ts';
 

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { MIMEType } from 'node:util';
-import { HttpError } from '../http-errors.ts';
+import { HttpError } from '../errors.ts';
 
 /**
  * The media type of a body, without its parameters.

@@ -3,7 +3,7 @@ import type { Static, TObject, TSchema } from 'typebox';
 import type { Permission, Permissions } from '../../../application/permissions.ts';
 import type { Precondition } from '../../../domain/precondition.ts';
 import { jsonParser } from '../../../wire/json-parser.ts';
-import { HttpError, mediaTypeRule } from '../http-errors.ts';
+import { HttpError, mediaTypeRule } from '../errors.ts';
 import { ifNoneMatch, preconditionOf } from './etag.ts';
 import { preferredType, sentType } from './media-types.ts';
 import { decodeQuery, type Parameters, parseParameters, type Values } from './parameters.ts';

@@ -1,8 +1,8 @@
 import { ErrorBody } from '../../../wire/schemas.ts';
-import { errorKinds } from '../http-errors.ts';
-import { webhooks } from './openapi-webhooks.ts';
-import type { Operation } from './operation.ts';
-import type { Parameters } from './parameters.ts';
+import { errorKinds } from '../errors.ts';
+import type { Operation } from '../operations/operation.ts';
+import type { Parameters } from '../operations/parameters.ts';
+import { webhooks } from './webhooks.ts';
 
 /** The OpenAPI 3.1.0 document of the operations, generated from the schemas that validate requests. */
 export function openApiDocument(operations: readonly Operation[], baseUrl: string): object {
