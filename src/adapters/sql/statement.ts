@@ -53,7 +53,6 @@ export function partStatement<Values extends object, Row>(
 function withValues<Values extends object, Row>(
   compile: (parameter: Parameter<Values>) => CompiledQuery<Row>,
   options: QueryOptions,
-  encode: (value: unknown) => unknown = encoded,
 ): (values: Values) => CompiledQuery<Row> {
   const names = new Map<unknown, keyof Values>();
   const { sql: text, parameters } = compile((name) => {
@@ -63,7 +62,7 @@ function withValues<Values extends object, Row>(
   });
   const sources = parameters.map((parameter) => ({ name: names.get(parameter), constant: parameter }));
   return (values) => {
-    const parameters = sources.map(({ name, constant }) => (name === undefined ? constant : encode(values[name])));
+    const parameters = sources.map(({ name, constant }) => (name === undefined ? constant : encoded(values[name])));
     const query: NamedQuery = { ...CompiledQuery.raw(text, parameters), ...options };
     return query as CompiledQuery<Row>;
   };

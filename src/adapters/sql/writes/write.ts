@@ -82,7 +82,7 @@ export function plantWriter(
   /** Makes the statement of the next phase, or a transaction. @returns the list after it, without what goes on apart */
   async function advance(given: List, lane: LaneName, take = () => given): Promise<List> {
     let list = given;
-    let phase: Phase | undefined;
+    let phase = phaseOf(list);
     const here = () => list.filter(({ state }) => state.at === phase);
 
     async function attempt(session: Session): Promise<List | 'apart'> {
