@@ -7,10 +7,10 @@ import { heldBackProblem, readiness } from '../adapters/postgres/readiness.ts';
 import { registerEndpoints, registrationGate } from '../adapters/postgres/registration.ts';
 import { withAdvice } from '../adapters/postgres/schema/advice.ts';
 import { migrationGate, requireMigrations } from '../adapters/postgres/schema/schema-gate.ts';
-import { postgresStore } from '../adapters/postgres/store.ts';
 import { plantPurge } from '../adapters/sql/changes/purge.ts';
 import { recentFailure } from '../adapters/sql/recent-failure.ts';
-import { runner } from '../adapters/sql/run.ts';
+import { foreground, runner } from '../adapters/sql/run.ts';
+import { sqlStore } from '../adapters/sql/store.ts';
 import { endpointStates, webhookEndpoints } from '../adapters/sql/webhooks/endpoints.ts';
 import { webhookPositions } from '../adapters/sql/webhooks/positions.ts';
 import { heldBackTime, LONG } from '../application/changes/held-back.ts';
@@ -32,7 +32,14 @@ export function openPostgresStore(
   const ensureRegistered = registerEndpoints(database, names);
   const writeGate = names.length === 0 ? gate : registrationGate(ensureRegistered, gate, log);
   const run = runner(database, { gate, writeGate, timeout, onFailure: failure.note, withAdvice });
-  const { heldBack, ...store } = postgresStore(database, { run, timeout, onInsert });
+  const { heldBack, ...store } = sqlStore({
+    run,
+    failureOf,
+    timeout,
+    maxRunning: foreground(database),
+    holder: holderIn(database),
+    onInsert,
+  });
   const { description, connectionUse, dialect, close } = database;
   return {
     ...store,

@@ -1,10 +1,10 @@
 import { plantPurge } from '../adapters/sql/changes/purge.ts';
+import { sqlStore } from '../adapters/sql/store.ts';
 import { endpointStates, enterEndpoints, webhookEndpoints } from '../adapters/sql/webhooks/endpoints.ts';
 import { webhookPositions } from '../adapters/sql/webhooks/positions.ts';
 import { withDatabaseFile } from '../adapters/sqlite/command-file.ts';
 import { openDatabaseFile } from '../adapters/sqlite/file/database-file.ts';
 import { readiness } from '../adapters/sqlite/readiness.ts';
-import { sqliteStore } from '../adapters/sqlite/store.ts';
 import type { Maintenance } from '../application/maintenance.ts';
 import { say } from '../process/say.ts';
 import { singleFlight } from '../process/single-flight.ts';
@@ -28,7 +28,7 @@ export async function openSqliteStore(
   try {
     await file.run('writes', (session) => enterEndpoints(session, names));
     return {
-      ...sqliteStore(file, onInsert),
+      ...sqlStore({ ...file, onInsert }),
       description: file.description,
       hasFeed: async () => true,
       ready: readiness(file, names, log),

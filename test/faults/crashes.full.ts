@@ -1,8 +1,10 @@
 import { beforeAll, jest, test } from '@jest/globals';
 import { execute } from '../../tooling/execute.ts';
 import type { PostgresServer } from '../../tooling/postgres-server.ts';
+import { storedPlantsIn } from '../support/embedded-store.ts';
 import { crashRounds, emptyHistory, type MortalService, startMortalService } from '../support/faults/crash-rounds.ts';
 import { migratedPostgres, shutDown } from '../support/servers/own-postgres.ts';
+import { temporaryFolder } from '../support/service-process.ts';
 import { storedPlantsAt } from '../support/test-database.ts';
 
 /* One round each in npm run test:full, more in npm run test:faults. Every round also checks all rounds before it. */
@@ -54,5 +56,18 @@ test.each<Crash>([
     crash: () => crash(service),
     rows: () => storedPlantsAt(postgres.url),
     history,
+  });
+});
+
+test('loses nothing and serves again: service on SQLite, SIGKILL', async () => {
+  const folder = await temporaryFolder();
+  const { url, restart, whileDown } = await startMortalService(() => ({ DATA_DIR: folder }));
+  await crashRounds({
+    killed: 'service on SQLite, SIGKILL',
+    urls: [url],
+    serviceLives: false,
+    crash: restart,
+    rows: () => whileDown(() => storedPlantsIn(folder)),
+    history: emptyHistory(),
   });
 });

@@ -75,7 +75,7 @@ export const MUTANTS: Readonly<Record<string, readonly Mutant[]>> = {
   'application/create-plant.ts': [
     ['A creation does not succeed if another plant has the id.', '&& !isSamePlant', '&& isSamePlant'],
   ],
-  'adapters/sql/reads-in-parts.ts': [
+  'adapters/sql/reads/reads-in-parts.ts': [
     ['A list goes on where it ends.', 'next: found[wanted - 1]?.id', 'next: found[wanted]?.id'],
   ],
   'adapters/sql/writes/add-all.ts': [

@@ -9,10 +9,10 @@ import {
 } from 'kysely';
 import { failureOf } from '../../src/adapters/postgres/failures.ts';
 import type { Tables } from '../../src/adapters/sql/dialect.ts';
-import { plantFinder } from '../../src/adapters/sql/find.ts';
-import { readsInParts } from '../../src/adapters/sql/reads-in-parts.ts';
+import { plantFinder } from '../../src/adapters/sql/reads/find.ts';
+import { readsInParts } from '../../src/adapters/sql/reads/reads-in-parts.ts';
+import { plantScanner } from '../../src/adapters/sql/reads/scan.ts';
 import { runner } from '../../src/adapters/sql/run.ts';
-import { plantScanner } from '../../src/adapters/sql/scan.ts';
 import { listAdder } from '../../src/adapters/sql/writes/add-all.ts';
 import { groupCommit } from '../../src/adapters/sql/writes/group-commit.ts';
 import { plantWriter } from '../../src/adapters/sql/writes/write.ts';

@@ -1,9 +1,9 @@
 import { plantPurge } from '../../src/adapters/sql/changes/purge.ts';
+import { sqlStore } from '../../src/adapters/sql/store.ts';
 import { enterEndpoints, webhookEndpoints } from '../../src/adapters/sql/webhooks/endpoints.ts';
 import { webhookPositions } from '../../src/adapters/sql/webhooks/positions.ts';
 import { commandFileOn } from '../../src/adapters/sqlite/command-file.ts';
 import { databaseOn } from '../../src/adapters/sqlite/file/database.ts';
-import { sqliteStore } from '../../src/adapters/sqlite/store.ts';
 import { useCases } from '../../src/application/use-cases.ts';
 import { simulatedDisk } from './disk.ts';
 import type { Stage } from './faults.ts';
@@ -99,7 +99,7 @@ function opener(
       const end = () => void setTimeout(kill, LAST_RESPONSES, process);
       const file = databaseOn(sql, { path: 'memory', timeout, lostFile: () => undefined, end });
       await file.run('writes', (session) => enterEndpoints(session, receivers.names));
-      const store = sqliteStore(file);
+      const store = sqlStore(file);
       const endDelivery = receivers.deliver(process, store, webhookPositions(file.run, receivers.names));
       return {
         cases: useCases(store),

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { sqlStore } from '../../src/adapters/sql/store.ts';
 import { openDatabaseFile } from '../../src/adapters/sqlite/file/database-file.ts';
-import { sqliteStore } from '../../src/adapters/sqlite/store.ts';
 import type { NewPlant } from '../../src/domain/plant.ts';
 import { atEnd } from './lifetimes.ts';
 import type { UncheckedPlants } from './plants/unchecked-plants.ts';
@@ -27,8 +27,8 @@ export async function openEmbedded(folder?: string, timeout = 20_000) {
 /** The plants in a file, as the service keeps them. */
 export function embeddedPlants(
   file: Awaited<ReturnType<typeof openEmbedded>>,
-): UncheckedPlants & Pick<ReturnType<typeof sqliteStore>, 'stopWaiting' | 'readEntries'> {
-  return sqliteStore(file);
+): UncheckedPlants & Pick<ReturnType<typeof sqlStore>, 'stopWaiting' | 'readEntries'> {
+  return sqlStore(file);
 }
 
 /** Every plant that is stored. */

@@ -1,13 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { pino } from 'pino';
+import { holderIn } from '../../src/adapters/postgres/change-log.ts';
 import { postgresServer } from '../../src/adapters/postgres/connections/pool.ts';
 import type { Database } from '../../src/adapters/postgres/database.ts';
 import { withAdvice } from '../../src/adapters/postgres/schema/advice.ts';
 import { migrateUp } from '../../src/adapters/postgres/schema/migrator.ts';
-import { postgresStore } from '../../src/adapters/postgres/store.ts';
 import { plantPurge } from '../../src/adapters/sql/changes/purge.ts';
 import type { Dialect } from '../../src/adapters/sql/dialect.ts';
-import { type Gate, type Run, runner } from '../../src/adapters/sql/run.ts';
+import { foreground, type Gate, type Run, runner } from '../../src/adapters/sql/run.ts';
+import { sqlStore } from '../../src/adapters/sql/store.ts';
 import type { NewPlant } from '../../src/domain/plant.ts';
 import { execute } from '../../tooling/execute.ts';
 import { atEnd } from './lifetimes.ts';
@@ -106,7 +107,7 @@ export function purgeOn(database: Database) {
   return plantPurge(runnerOn(database));
 }
 
-export type TestPlants = UncheckedPlants & Omit<ReturnType<typeof postgresStore>, keyof UncheckedPlants>;
+export type TestPlants = UncheckedPlants & Omit<ReturnType<typeof sqlStore>, keyof UncheckedPlants>;
 
 /** The plants in a migrated database, as the service keeps them. */
 export function plantsIn(
@@ -118,7 +119,8 @@ export function plantsIn(
     run = runner(database, { gate: schemaReady, timeout, withAdvice }),
   } = {},
 ): TestPlants {
-  return postgresStore(database, { run, timeout, batchRows });
+  const { failureOf } = database;
+  return sqlStore({ run, failureOf, timeout, batchRows, maxRunning: foreground(database), holder: holderIn(database) });
 }
 
 /** Every plant that is stored. */

@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from '@jest/globals';
 import { pino } from 'pino';
+import { sqlStore } from '../../../src/adapters/sql/store.ts';
 import { backUp } from '../../../src/adapters/sqlite/backup.ts';
 import { withDatabaseFile } from '../../../src/adapters/sqlite/command-file.ts';
 import { lockFolder } from '../../../src/adapters/sqlite/file/folder-lock.ts';
 import { renewLog } from '../../../src/adapters/sqlite/file/schema.ts';
 import { readiness } from '../../../src/adapters/sqlite/readiness.ts';
-import { sqliteStore } from '../../../src/adapters/sqlite/store.ts';
 import type { NewPlant } from '../../../src/domain/plant.ts';
 import { embeddedPlants, openEmbedded, plantsInFile, writeBeside } from '../../support/embedded-store.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -52,7 +52,7 @@ test('only its user can read the file, and nothing but it and the lock is left o
 test.each(allReads)('%s is read in a slice of the time that reads have', async (_what, read) => {
   const { file } = await opened();
   const unread = new Error('no slice');
-  const store = sqliteStore({ ...file, run: () => Promise.reject(unread) });
+  const store = sqlStore({ ...file, run: () => Promise.reject(unread) });
   await expect(read(store)).rejects.toBe(unread);
 });
 

@@ -132,7 +132,10 @@ test('is parked by 410, which /ready says without failing, and goes on when it i
     /: parked after 1 failed attempt \(it responded with 410, .*\); changes that wait: 5$/,
   );
   receiver.trouble(undefined);
-  expect(await command('resume', receiver.url)).toMatchObject({ code: 0, stdout: `${nameOf(receiver)}: goes on\n` });
+  expect(await command('resume', receiver.url)).toMatchObject({
+    code: 0,
+    stdout: `${nameOf(receiver)}: tries again now\n`,
+  });
   await eventually(() => hasAll(receiver, ids));
   expect((await ready()).checks.database).toBe('ok');
   await stopped(service);
@@ -172,7 +175,7 @@ test.each([
   [['pause', 'https://one.example/'], /^the command must be status, resume, skip or rewind\nFor help: /],
   [['rewind', 'https://one.example/', 'https://two.example/'], /^rewind takes one URL\n/],
   [['skip', 'one.example'], /^skip needs the URL of the endpoint\n/],
-  [['resume', 'https://one.example/'], /^one\.example [\da-f]{16} is not known: /m],
+  [['resume', 'https://one.example/'], /^one\.example [\da-f]{16} is not in this database: /m],
 ])('is told to operators who write %j', async (args, message) => {
   expect(await command(...args)).toMatchObject({ code: 1, stderr: expect.stringMatching(message) });
 });

@@ -60,6 +60,7 @@ export function databaseOn(sql: DatabaseSync, { path, timeout, lostFile, end }: 
     sql,
     timeout,
     run,
+    failureOf,
     /** What has failed lately, in words. */
     failure,
     walSize: checkpoint.behind,

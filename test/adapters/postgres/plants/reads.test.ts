@@ -1,6 +1,5 @@
 import { beforeEach, expect, test } from '@jest/globals';
 import type { Database } from '../../../../src/adapters/postgres/database.ts';
-import { postgresStore } from '../../../../src/adapters/postgres/store.ts';
 import { observed } from '../../../support/disturbances.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { forAllTests, forEachTest } from '../../../support/lifetimes.ts';
@@ -44,7 +43,7 @@ test('each read takes turns with those that look at as many rows', async () => {
   const taken: string[] = [];
   const run = runnerOn(database);
   const noted: typeof run = (lane, ...work) => run(lane, ...work).finally(() => taken.push(lane));
-  const store = postgresStore(database, { run: noted, timeout: 20_000 });
+  const store = plantsIn(database, { run: noted });
   const lanes: Record<string, string> = {};
   for (const [what, read] of allReads) {
     await read(store);

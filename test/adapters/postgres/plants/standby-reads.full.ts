@@ -3,18 +3,17 @@ import { join } from 'node:path';
 import { beforeAll, expect, test } from '@jest/globals';
 import type { Database } from '../../../../src/adapters/postgres/database.ts';
 import { readiness } from '../../../../src/adapters/postgres/readiness.ts';
-import { postgresStore } from '../../../../src/adapters/postgres/store.ts';
 import { atEnd, forAllTests } from '../../../support/lifetimes.ts';
 import { allReads } from '../../../support/plants/all-reads.ts';
 import { migratedPostgres, shutDown } from '../../../support/servers/own-postgres.ts';
-import { connect, plantsIn, runnerOn } from '../../../support/test-database.ts';
+import { connect, plantsIn, runnerOn, type TestPlants } from '../../../support/test-database.ts';
 
 /* A server that was the primary, and that its address still leads to: what it has may be old. */
 
 const server = forAllTests(() => migratedPostgres());
 const plant = { id: 1n, name: 'Monstera', tag: 'green' };
 
-let store: ReturnType<typeof postgresStore>;
+let store: TestPlants;
 let database: Database;
 
 beforeAll(async () => {
@@ -25,7 +24,7 @@ beforeAll(async () => {
   atEnd(standby.stop);
   database = connect(standby.url);
   const run = runnerOn(database, 1_000);
-  store = postgresStore(database, { run, timeout: 1_000 });
+  store = plantsIn(database, { run, timeout: 1_000 });
 });
 
 test('a standby is not ready, and is not taken for a primary that is read-only', async () => {

@@ -1,8 +1,8 @@
 import { type RawBuilder, sql } from 'kysely';
-import type { PlantRange } from '../../application/ports.ts';
-import type { Dialect } from './dialect.ts';
-import type { PlantRow } from './plant-rows.ts';
-import { partStatement, statement } from './statement.ts';
+import type { PlantRange } from '../../../application/ports.ts';
+import type { Dialect } from '../dialect.ts';
+import type { PlantRow } from '../plant-rows.ts';
+import { partStatement, statement } from '../statement.ts';
 
 /** A range with the numbers of rows that are returned and scanned, at most. */
 export type ScanValues = Readonly<Record<'low' | 'high', bigint> & Record<'count' | 'most', number>> &

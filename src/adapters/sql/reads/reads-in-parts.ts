@@ -4,7 +4,7 @@ import {
   type PlantRepository,
   rangeAfter,
   type Tags,
-} from '../../application/ports.ts';
+} from '../../../application/ports.ts';
 
 /** What one statement, or one slice, reads: of some thousand rows, so that there may be none though there are more. */
 export interface PartReads {

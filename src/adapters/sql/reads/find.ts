@@ -1,11 +1,11 @@
 import { sql } from 'kysely';
-import type { Stored } from '../../domain/plant.ts';
-import type { Entry } from './batch.ts';
-import type { Failure } from './dialect.ts';
-import { readInParts } from './in-parts.ts';
-import { type PlantRow, storedIn } from './plant-rows.ts';
-import type { Run } from './run.ts';
-import { statement } from './statement.ts';
+import type { Stored } from '../../../domain/plant.ts';
+import type { Entry } from '../batch.ts';
+import type { Failure } from '../dialect.ts';
+import { readInParts } from '../in-parts.ts';
+import { type PlantRow, storedIn } from '../plant-rows.ts';
+import type { Run } from '../run.ts';
+import { statement } from '../statement.ts';
 
 /** Finds plants by their ids: settles the entries of a list. */
 export function plantFinder(run: Run, failureOf: (error: unknown) => Failure) {

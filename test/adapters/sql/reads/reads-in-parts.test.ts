@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals';
-import { readsInParts } from '../../../src/adapters/sql/reads-in-parts.ts';
-import type { PlantBatch, PlantRange } from '../../../src/application/ports.ts';
-import { fakePlants } from '../../support/fake-plants.ts';
-import { many } from '../../support/plants/plant-lines.ts';
+import { readsInParts } from '../../../../src/adapters/sql/reads/reads-in-parts.ts';
+import type { PlantBatch, PlantRange } from '../../../../src/application/ports.ts';
+import { fakePlants } from '../../../support/fake-plants.ts';
+import { many } from '../../../support/plants/plant-lines.ts';
 
 /* How a list, a count and tags are read in parts, on plants in memory and a clock of the test. */
 

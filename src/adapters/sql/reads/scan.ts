@@ -1,12 +1,12 @@
-import { type PlantBatch, type PlantRange, rangeAfter } from '../../application/ports.ts';
-import { type BatchOptions, batch } from './batch.ts';
-import type { Failure, Session } from './dialect.ts';
-import { readInParts } from './in-parts.ts';
-import { type PlantRow, plantIn } from './plant-rows.ts';
+import { type PlantBatch, type PlantRange, rangeAfter } from '../../../application/ports.ts';
+import { type BatchOptions, batch } from '../batch.ts';
+import type { Failure, Session } from '../dialect.ts';
+import { readInParts } from '../in-parts.ts';
+import { type PlantRow, plantIn } from '../plant-rows.ts';
+import type { LaneName, Run } from '../run.ts';
+import type { PartResult } from '../statement.ts';
 import type { PartReads } from './reads-in-parts.ts';
-import type { LaneName, Run } from './run.ts';
 import { pageValues, type ScanValues, scanStatements } from './scan-statements.ts';
-import type { PartResult } from './statement.ts';
 
 /** Rows of a page, and of all pages of a statement together; what has more is read alone, in the background. */
 const PAGE_ROWS = 1_001;

@@ -1,8 +1,8 @@
 import { type RawBuilder, sql } from 'kysely';
-import { MAX_INT64, MIN_INT64 } from '../../domain/plant.ts';
+import { MAX_INT64, MIN_INT64 } from '../../../domain/plant.ts';
+import type { Run } from '../run.ts';
+import { statement } from '../statement.ts';
 import type { PartReads } from './reads-in-parts.ts';
-import type { Run } from './run.ts';
-import { statement } from './statement.ts';
 
 /** Tags that one statement leaps to, which takes some milliseconds. */
 const TAGS = 16;

@@ -1,0 +1,50 @@
+import { changeLog } from '../../application/changes/log.ts';
+import type { LogReader } from '../../application/changes/ports.ts';
+import { logReader } from './changes/reader.ts';
+import type { SqlDatabase } from './dialect.ts';
+import { plantFinder } from './reads/find.ts';
+import { readsInParts } from './reads/reads-in-parts.ts';
+import { plantScanner } from './reads/scan.ts';
+import { tagReader } from './reads/tags.ts';
+import type { Run } from './run.ts';
+import { listAdder } from './writes/add-all.ts';
+import { groupCommit } from './writes/group-commit.ts';
+import { plantWriter } from './writes/write.ts';
+
+interface StoreOptions extends Pick<SqlDatabase, 'failureOf'> {
+  readonly run: Run;
+  /** Milliseconds until a call is given up. */
+  readonly timeout: number;
+  /** Lists of plants that the database has at once, at most. */
+  readonly maxRunning?: number;
+  /** Plants in one statement, at most. */
+  readonly batchRows?: number;
+  /** Which transaction holds back changes; not given where transactions follow one another. */
+  readonly holder?: LogReader['holder'];
+  /** Called with the number of plants in each INSERT, for metrics. */
+  readonly onInsert?: ((plants: number) => void) | undefined;
+}
+
+/** Plants in the table `plants`, and the log of their changes. */
+export function sqlStore({
+  run,
+  failureOf,
+  timeout,
+  maxRunning = 1,
+  batchRows = 256,
+  holder = async () => undefined,
+  onInsert,
+}: StoreOptions) {
+  const { announce, ...log } = changeLog({ ...logReader(run), holder });
+  const write = plantWriter(run, failureOf, (created) => {
+    if (created > 0) onInsert?.(created);
+    announce();
+  });
+  const options = { maxItems: batchRows, maxRunning, timeout };
+  return {
+    ...groupCommit({ write, find: plantFinder(run, failureOf) }, options),
+    addAll: listAdder(write, { batchRows, timeout }),
+    ...readsInParts({ ...plantScanner(run, failureOf, options), tags: tagReader(run) }),
+    ...log,
+  };
+}
