@@ -18,7 +18,7 @@ function lockTimeout(statementTimeout: number): number {
   return Math.ceil(statementTimeout / 2);
 }
 
-/** Whether a start-up parameter has arrived: then there is no pooler, and what a session prepares or sets stays so. */
+/** Whether a limit has arrived at start-up: then there is no pooler, and what a session prepares or sets stays so. */
 const IS_DIRECT = `(select source = 'client' from pg_settings where name = 'statement_timeout')`;
 
 /** What sessions need, whatever the role, the database or the server has. */
@@ -33,13 +33,14 @@ const SETTINGS = {
   client_min_messages: 'notice',
   // For this one and synchronous_commit, see docs/postgres.md.
   jit: 'off',
-  // The plan of a prepared statement lasts, also one that was made for a table of a few rows.
-  enable_seqscan: 'off',
   // Postgres then refuses a statement from which a policy would hide rows (SQLSTATE 42501).
   row_security: 'off',
 };
 
+// The plan of a prepared statement lasts, also one that was made for a table of a few rows. Migrations, which have no
+// limits, prepare nothing, and read whole tables.
 const BEGIN = `select ${IS_DIRECT} as "isDirect",
+  case when ${IS_DIRECT} then set_config('enable_seqscan', 'off', false) end,
   ${Object.entries(SETTINGS).map(([name, value]) => `set_config('${name}', '${value}', false)`)},
   case when current_setting('synchronous_commit') in ('off', 'local')
     then set_config('synchronous_commit', 'on', false) end`;

@@ -163,6 +163,15 @@ test('migrates, and stores and reads a plant as it is, whatever settings the rol
   await expect(connected.verify()).resolves.toBeUndefined();
 });
 
+test('keeps scans of whole tables out of plans that last, not out of those of migrations', async () => {
+  const scans = async (statementTimeout: number) => {
+    const connected = connect(server.directUrl, { poolSize: 1, statementTimeout });
+    return (await sql`show enable_seqscan`.execute(connected.sql)).rows;
+  };
+  expect(await scans(STATEMENT_TIMEOUT)).toEqual([{ enable_seqscan: 'off' }]);
+  expect(await scans(0)).toEqual([{ enable_seqscan: 'on' }]);
+});
+
 test.each([
   ['off', 'on'],
   ['local', 'on'],
