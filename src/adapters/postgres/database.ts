@@ -1,7 +1,9 @@
-import type { Dialect, SqlDatabase } from '../sql/dialect.ts';
+import type { Kysely } from 'kysely';
+import type { Dialect, SqlDatabase, Tables } from '../sql/dialect.ts';
 
 /** An open database of Postgres. */
 export interface Database extends SqlDatabase {
+  readonly sql: Kysely<Tables>;
   /** Asks which one it has now: Citus may distribute a table under a service. */
   readonly dialect: () => Promise<Dialect>;
   /** Its connections by state. */

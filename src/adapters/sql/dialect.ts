@@ -1,4 +1,4 @@
-import type { ColumnType, Generated, Kysely, RawBuilder } from 'kysely';
+import type { ColumnType, CompiledQuery, Generated, QueryExecutorProvider, QueryResult, RawBuilder } from 'kysely';
 import type { LogState } from '../../application/changes/ports.ts';
 import type { PlantStoreError } from '../../domain/errors.ts';
 import type { NewPlant } from '../../domain/plant.ts';
@@ -96,13 +96,17 @@ export interface IdRow {
   readonly id: bigint;
 }
 
+/** What compiles statements, and executes them: Kysely, or what does it with less. */
+export interface Statements extends QueryExecutorProvider {
+  executeQuery<Row>(query: CompiledQuery<Row>): Promise<QueryResult<Row>>;
+}
+
 /**
  * Where a piece of work has its statements: `run` makes it for each attempt. A statement of its own takes a connection of
- * Postgres, or a turn of SQLite's one, and is committed by itself. Within `sql.transaction()`, give the statements
- * `{ ...session, sql: transaction }`.
+ * Postgres, or a turn of SQLite's one, and is committed by itself.
  */
 export interface Session {
-  readonly sql: Kysely<Tables>;
+  readonly sql: Statements;
   readonly dialect: Dialect;
   /** Of a transaction: when it should end, as performance.now() counts, since all others wait for it. */
   readonly end?: number;
@@ -127,7 +131,7 @@ export interface Failure {
 
 /** An open database, whichever it is. */
 export interface SqlDatabase {
-  readonly sql: Kysely<Tables>;
+  readonly sql: Statements;
   /** How many statements it can run at once. */
   readonly connections: number;
   readonly failureOf: (error: unknown) => Failure;

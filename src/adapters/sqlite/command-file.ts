@@ -6,7 +6,7 @@ import { runner } from '../sql/run.ts';
 import { sqlite } from './dialect.ts';
 import { fileAddress, openConnection } from './file/connection.ts';
 import { type DatabaseFile, FILE } from './file/database-file.ts';
-import { kyselyOver, withTransactions } from './file/driver.ts';
+import { statementsOn } from './file/driver.ts';
 import { FileError, failureOf } from './file/failures.ts';
 import { isLocked } from './file/folder-lock.ts';
 import { onceFree, PATIENCE } from './file/once-free.ts';
@@ -73,10 +73,9 @@ export function commandFileOn(sql: DatabaseSync, stop?: AbortSignal): CommandFil
     stop?.throwIfAborted();
     return sqlite;
   }
-  return {
-    sql,
-    run: withTransactions(runner({ sql: kyselyOver(sql), connections: 1, failureOf }, { gate, timeout: PATIENCE })),
-  };
+  const { sql: statements, withTransactions } = statementsOn(sql);
+  const database = { sql: statements, connections: 1, failureOf };
+  return { sql, run: withTransactions(runner(database, { gate, timeout: PATIENCE })) };
 }
 
 /**

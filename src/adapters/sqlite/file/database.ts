@@ -3,7 +3,7 @@ import { recentFailure } from '../../sql/recent-failure.ts';
 import { runner } from '../../sql/run.ts';
 import { sqlite } from '../dialect.ts';
 import { checkpoints } from './checkpoints.ts';
-import { kyselyOver, withTransactions } from './driver.ts';
+import { statementsOn } from './driver.ts';
 import { FileError, failureOf } from './failures.ts';
 
 /** So many statements wait for their turn at once, and twice as many. */
@@ -51,9 +51,9 @@ export function databaseOn(sql: DatabaseSync, { path, timeout, lostFile, end }: 
   }
 
   const checkpoint = checkpoints(sql, onLostSync, failure.note);
-  const kysely = kyselyOver(sql, { check, onEnd: checkpoint.note, onLostSync });
-  const database = { sql: kysely, connections: CONNECTIONS, failureOf };
-  const run = withTransactions(
+  const statements = statementsOn(sql, { check, onEnd: checkpoint.note, onLostSync });
+  const database = { sql: statements.sql, connections: CONNECTIONS, failureOf };
+  const run = statements.withTransactions(
     runner(database, { gate: () => sqlite, timeout, onFailure: failure.note, pause: BUSY_PAUSE }),
   );
   return {

@@ -1,6 +1,6 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
-import { type DatabaseConnection, Kysely, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from 'kysely';
-import type { Tables } from '../../sql/dialect.ts';
+import { DummyDriver, Kysely, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from 'kysely';
+import type { Session, Statements } from '../../sql/dialect.ts';
 import type { Run } from '../../sql/run.ts';
 import type { NamedQuery, PartResult } from '../../sql/statement.ts';
 import { failureOf } from './failures.ts';
@@ -23,18 +23,33 @@ interface DriverOptions {
   readonly onLostSync?: (error: unknown) => void;
 }
 
+const refuse = () => Promise.reject(new TypeError('Kysely only compiles statements here: give them to executeQuery'));
+
+/** Compiles statements. */
+const compiler = new Kysely<unknown>({
+  dialect: {
+    createDriver: () => Object.assign(new DummyDriver(), { acquireConnection: refuse }),
+    createAdapter: () => new SqliteAdapter(),
+    createQueryCompiler: () => new SqliteQueryCompiler(),
+    createIntrospector: (kysely) => new SqliteIntrospector(kysely),
+  },
+});
+
 /**
- * Kysely over node:sqlite, which prepares each statement once. Statements and transactions run in the order in which they
- * arrive. The event loop turns before the first of them, and again once they have taken some milliseconds: otherwise synchronous
- * statements behind `await` would keep all sockets waiting.
+ * Statements over node:sqlite, which prepares each once. Kysely only compiles them: its way to execute them would take a
+ * quarter of the CPU of a create. Statements and transactions run in the order in which they arrive. The event loop turns before
+ * the first of them, and again once they have taken some milliseconds: otherwise synchronous statements behind `await` would
+ * keep all sockets waiting.
  */
-export function kyselyOver(
+export function statementsOn(
   database: DatabaseSync,
   { check = () => {}, onEnd = () => {}, onLostSync = () => {} }: DriverOptions = {},
-): Kysely<Tables> {
+) {
   const prepared = new Map<string, StatementSync>();
+  let last = Promise.resolve();
   let end = 0;
   let isChecked = false;
+  let commitTime = 0;
 
   function prepare(text: string): StatementSync {
     const statement = prepared.get(text) ?? database.prepare(text);
@@ -62,89 +77,70 @@ export function kyselyOver(
     }
   }
 
-  function endTransaction(): void {
-    onEnd();
-    isChecked = false;
+  async function executeQuery<Row>({ sql, parameters, mayBeCut }: NamedQuery): Promise<PartResult<Row>> {
+    checkOnce();
+    const values = parameters as SQLInputValue[];
+    if (!mayBeCut) return { rows: execute(sql, values) as Row[] };
+    const until = performance.now() + PART.time;
+    const rows: Row[] = [];
+    try {
+      for (const row of prepare(sql).iterate(...values)) {
+        const isOver = rows.length >= PART.rows || (rows.length > 0 && performance.now() >= until);
+        if (isOver) return { rows, isCut: true };
+        rows.push(row as Row);
+      }
+      return { rows };
+    } catch (error) {
+      // It would say once more why the iteration has failed (sqlite3_reset).
+      prepared.delete(sql);
+      throw error;
+    }
   }
 
-  const connection: DatabaseConnection = {
-    async executeQuery<Row>({ sql, parameters, mayBeCut }: NamedQuery): Promise<PartResult<Row>> {
-      checkOnce();
-      const values = parameters as SQLInputValue[];
-      if (!mayBeCut) return { rows: execute(sql, values) as Row[] };
-      const until = performance.now() + PART.time;
-      const rows: Row[] = [];
-      try {
-        for (const row of prepare(sql).iterate(...values)) {
-          const isOver = rows.length >= PART.rows || (rows.length > 0 && performance.now() >= until);
-          if (isOver) return { rows, isCut: true };
-          rows.push(row as Row);
-        }
-        return { rows };
-      } catch (error) {
-        // It would say once more why the iteration has failed (sqlite3_reset).
-        prepared.delete(sql);
-        throw error;
+  function inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const done = last.then(async () => {
+      if (performance.now() >= end) {
+        await new Promise(setImmediate);
+        end = performance.now() + SLICE;
+        isChecked = false;
       }
-    },
-    streamQuery() {
-      throw new TypeError('no statement is streamed');
-    },
-  };
-  return new Kysely({
-    dialect: {
-      createDriver: () => ({
-        init: async () => {},
-        // Kysely gives it to one after another (SqliteAdapter).
-        async acquireConnection() {
-          if (performance.now() >= end) {
-            await new Promise(setImmediate);
-            end = performance.now() + SLICE;
-            isChecked = false;
-          }
-          return connection;
-        },
-        releaseConnection: async () => {},
-        async beginTransaction() {
-          checkOnce();
-          execute('begin immediate');
-        },
-        async commitTransaction() {
-          execute('commit', [], (error) => !failureOf(error).isNotCommitted);
-          endTransaction();
-        },
-        async rollbackTransaction() {
-          // After some failures SQLite has done it itself.
-          if (database.isTransaction) execute('rollback');
-          endTransaction();
-        },
-        destroy: async () => {},
-      }),
-      createAdapter: () => new SqliteAdapter(),
-      createQueryCompiler: () => new SqliteQueryCompiler(),
-      createIntrospector: (kysely) => new SqliteIntrospector(kysely),
-    },
-  });
-}
+      return work();
+    });
+    const next = () => {};
+    last = done.then(next, next);
+    return done;
+  }
 
-/** Gives each piece of work that writes a transaction, which begins once the work has its turn. */
-export function withTransactions(run: Run): Run {
-  let commitTime = 0;
-  return (lane, work, options) => {
-    if (lane !== 'writes' && lane !== 'backgroundWrites') return run(lane, work, options);
-    return run(
-      lane,
-      async (session) => {
-        let end = 0;
-        const result = await session.sql.transaction().execute(async (sql) => {
-          const done = await work({ ...session, sql, end: performance.now() + Math.max(TRANSACTION, commitTime) });
-          end = performance.now();
-          return done;
-        });
-        commitTime = performance.now() - end;
-        return result;
-      },
-      options,
-    );
+  /** @param work is given when its statements should end, as performance.now() counts */
+  async function transaction<T>(work: (end: number) => Promise<T>): Promise<T> {
+    checkOnce();
+    execute('begin immediate');
+    try {
+      const result = await work(performance.now() + Math.max(TRANSACTION, commitTime));
+      const start = performance.now();
+      execute('commit', [], (error) => !failureOf(error).isNotCommitted);
+      commitTime = performance.now() - start;
+      return result;
+    } finally {
+      // After some failures SQLite has done it itself.
+      if (database.isTransaction) execute('rollback');
+      onEnd();
+      isChecked = false;
+    }
+  }
+
+  const getExecutor = () => compiler.getExecutor();
+  const sql: Statements = { getExecutor, executeQuery: (query) => inTurn(() => executeQuery(query)) };
+  const within: Statements = { getExecutor, executeQuery };
+  return {
+    sql,
+    /** Gives each piece of work that writes a transaction, which begins once the work has its turn. */
+    withTransactions(run: Run): Run {
+      return (lane, work, options) => {
+        if (lane !== 'writes' && lane !== 'backgroundWrites') return run(lane, work, options);
+        const inOne = (session: Session) => inTurn(() => transaction((end) => work({ ...session, sql: within, end })));
+        return run(lane, inOne, options);
+      };
+    },
   };
 }
