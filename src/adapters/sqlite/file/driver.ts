@@ -37,7 +37,7 @@ const compiler = new Kysely<unknown>({
 
 /**
  * Statements over node:sqlite, which prepares each once. Kysely only compiles them: its way to execute them would take a
- * quarter of the CPU of a create. Statements and transactions run in the order in which they arrive. The event loop turns before
+ * fifth of the CPU of a create here. Statements and transactions run in the order in which they arrive. The event loop turns before
  * the first of them, and again once they have taken some milliseconds: otherwise synchronous statements behind `await` would
  * keep all sockets waiting.
  */
