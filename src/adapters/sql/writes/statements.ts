@@ -10,7 +10,7 @@ type SelectedRow = PlantRow & { readonly changed: bigint };
 const int8 = (index: number) => sql`cast(value ->> ${sql.lit(index)} as bigint)`;
 const text = (index: number) => sql`value ->> ${sql.lit(index)}`;
 
-// Prepared (docs/decisions.md): it reads no table, so its plan stays right for every list.
+// Prepared: it reads no table, so its plan stays right for every list.
 const insertFree = statement<{ plants: readonly unknown[] }, IdRow>(
   (parameter, { items, change }) => sql<IdRow>`insert into plants (id, name, tag ${change.column})
     select ${int8(0)}, ${text(1)}, ${text(2)} ${change.ofInsert} from ${items(parameter('plants'))} as item where true

@@ -56,7 +56,8 @@ const TOGETHER = 32;
 const RETRY_DELAY = 10;
 
 /**
- * Writes plants in the phases of phases.ts. An INSERT of unknown outcome is repeated, an UPDATE is not (docs/decisions.md).
+ * Writes plants in the phases of phases.ts. An INSERT of unknown outcome is repeated, an UPDATE is not
+ * (docs/adr/0005-unknown-outcomes.md).
  *
  * @param onWrite called after each statement, or transaction, that may have written, with the number of new plants
  */
