@@ -6,7 +6,7 @@ export const transaction = false;
 
 /**
  * Adds what shows to which timeline the identity in `store` belongs: the epochs under which the feed has been read with it.
- * src/adapters/postgres/changes/feed-state.ts has the reasons. Nothing uses the values.
+ * src/adapters/postgres/change-log.ts has the reasons. Nothing uses the values.
  *
  * Can be run again, as after migration 0003 has made the table again.
  */

@@ -40,7 +40,7 @@ the store; 1 the import could not start or could not go on; 2 some were refused;
 
 Example: npm run import -- examples/plants.ndjson`;
 
-/** Plants whose names are compared with those of a list. */
+/** How many stored plants have their names compared with those of a list, at most. */
 const MAX_NAMES = 200_000;
 
 const stop = stopRequest('Finishing the part that was sent');
@@ -146,7 +146,7 @@ async function storedNames(send: Send): Promise<Set<string>> {
 
 async function isWanted(): Promise<boolean> {
   if (stop.aborted) return false;
-  // Without the mode of terminals, in which Ctrl-C would be no signal.
+  // In the raw mode of terminals Ctrl-C would be no signal.
   const dialog = createInterface({ input: process.stdin, output: process.stderr, terminal: false });
   const answer = await dialog.question('Store these? [y/N] ', { signal: stop }).catch(() => '');
   dialog.close();

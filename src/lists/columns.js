@@ -22,7 +22,7 @@ const [SEARCHED, LOOKED_AT, HEAD] = [20, 10_000, 2_000_000];
  *
  * @param {Said} said
  * @returns {Layout}
- * @throws Error in words, whose cause is the option that says what the list does not show for certain
+ * @throws Error for people, whose cause is the option that says what the list does not show for certain
  */
 export function findLayout(/** @type {string} */ text, said = {}) {
   const [line = '', own] = /^"?sep=(.)"?\r?\n/.exec(text) ?? [];
@@ -95,7 +95,8 @@ function saidColumns(/** @type {string} */ said, /** @type {Row} */ { cells }) {
   };
   for (const part of said.split(',')) {
     const [, role, names = ''] = /^(id|name|tag)=(.*)$/.exec(part.trim()) ?? [];
-    if (!role) throw asks('columns', `There is no sense in ${part}.`);
+    if (!role)
+      throw asks('columns', `${part} is no column: write id=, name= or tag= and the names or numbers of columns.`);
     found[/** @type {keyof typeof found} */ (role)] = names
       .split('+')
       .filter(Boolean)

@@ -12,7 +12,7 @@ const MARKS = /** @type {const} */ ([
   ['utf-16le', 0xff, 0xfe],
   ['utf-16be', 0xfe, 0xff],
 ]);
-/** Those that lists without a byte order mark have most often. Of what a single-byte one decodes it refuses nothing. */
+/** Those that lists without a byte order mark have most often. The single-byte ones accept nearly any bytes. */
 const LIKELY = ['windows-1252', 'macintosh', 'windows-1250', 'windows-1251', 'iso-8859-2', 'koi8-r'];
 const OTHERS = ['shift_jis', 'euc-jp', 'gb18030', 'big5', 'euc-kr'];
 
@@ -79,8 +79,6 @@ function refuseOther(/** @type {string} */ text, /** @type {Uint8Array} */ bytes
   for (const { 0: run, index } of utf8.matchAll(/(?<![^\0-\x7f])[^\0-\x7f\uFFFD]+(?![^\0-\x7f])/g)) {
     // Whole words may be valid by chance, but then they are letters.
     if (/^\p{L}+$/u.test(decode(new TextEncoder().encode(run), encoding))) continue;
-    throw new Error(
-      `line ${lineAt(utf8, index)} has characters of UTF-8, and others have not: the list is in two encodings`,
-    );
+    throw new Error(`line ${lineAt(utf8, index)} is UTF-8, and other lines are not: the list is in two encodings`);
   }
 }

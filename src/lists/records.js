@@ -6,7 +6,7 @@ import { readRecord } from '../wire/csv.js';
 /** A record: its row as a spreadsheet counts them, its text, and what it is as a line of NDJSON, or why it is no plant. */
 /** @typedef {{ row: number, raw: string, name?: string, line?: string, problem?: string }} ListRecord */
 
-/** An id that may have too many digits, which the service says. */
+/** A whole number. The service refuses those with too many digits. */
 const WHOLE = /^(0|-?[1-9]\d{0,29})$/;
 
 /**

@@ -115,7 +115,12 @@ describe('columns', () => {
     ['a,b\n', { columns: 'id=1,name=2' }, 'header', 'Does row 1 name the columns?'],
     ['id,name\n', { columns: 'id=1,name=colour' }, 'header', 'Does row 1 name the columns?'],
     ['id,name\n', { columns: 'id=1,name=3' }, 'columns', 'No column is called 3.'],
-    ['id,name\n', { columns: 'id,name' }, 'columns', 'There is no sense in id.'],
+    [
+      'id,name\n',
+      { columns: 'id,name' },
+      'columns',
+      'id is no column: write id=, name= or tag= and the names or numbers of columns.',
+    ],
     ['\n \n', {}, undefined, 'the list is empty'],
     ['id,name\n1,"a\n', {}, undefined, 'row 2: a quote is never closed'],
   ])('of %j, with %j, ask: %s, %s', (list, said, cause, message) => {

@@ -33,7 +33,7 @@ const SLOW_LIST = 10;
 /** Milliseconds between checks for slow lists and for items whose time is over, while any list runs. */
 const CHECK_INTERVAL = 50;
 
-/** One object, since under overload there are many. */
+/** One error for all: under overload, thousands are rejected with it. */
 const TIMED_OUT = new PlantStoreError('store_unavailable', 'the store has not responded in time');
 
 /**
@@ -42,7 +42,7 @@ const TIMED_OUT = new PlantStoreError('store_unavailable', 'the store has not re
  * next one also starts once it has twice as many items; beside several, once it is full. So an item starts at once if no
  * list is running, no item waits for a list to fill, and lists grow with the load.
  *
- * @param run takes its list once it needs it, settles the entries, and resolves once the next list may take its place
+ * @param run calls `take` when it can start, settles the entries, and resolves once the next list may take its place
  * @param sizeOf the size of an item; a list has `maxSize` together, unless its first item has more
  */
 export function batch<Item, Result>(

@@ -2,7 +2,7 @@ import type { Entry } from './batch.ts';
 import type { Failure } from './dialect.ts';
 import type { RunOptions } from './run.ts';
 
-/** A list that failed, perhaps because of one of its items, is repeated as so many smaller ones, and each of these likewise. */
+/** A list that failed, perhaps because of one of its items, is split into so many parts, and each that fails is split again. */
 const PARTS = 16;
 
 export function partsOf<Item>(items: readonly Item[]): Item[][] {
@@ -11,7 +11,9 @@ export function partsOf<Item>(items: readonly Item[]): Item[][] {
 }
 
 /**
- * Runs a statement for a number of items, which is known once it fails.
+ * Runs a statement for a list of items.
+ *
+ * @param items how many there are: called only after a failure
  *
  * @param run gets the `mayRepeat` of its attempts
  * @returns undefined if it has failed, perhaps because of one of the items, and is to be repeated in parts

@@ -119,7 +119,7 @@ export const collectorsLists: readonly CollectorsList[] = [
     list: list('id,name\n1,\xc3\xa4\n2,\xe4\n', 'latin1'),
     asks: ['encoding'],
     said: { encoding: 'windows-1252' },
-    problem: 'line 2 has characters of UTF-8, and others have not: the list is in two encodings',
+    problem: 'line 2 is UTF-8, and other lines are not: the list is in two encodings',
   },
 ];
 

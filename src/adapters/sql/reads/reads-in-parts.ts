@@ -6,7 +6,7 @@ import {
   type Tags,
 } from '../../../application/ports.ts';
 
-/** What one statement, or one slice, reads: of some thousand rows, so that there may be none though there are more. */
+/** What one statement reads. It looks at some thousand rows, so it may find nothing although there are more. */
 export interface PartReads {
   /** @param count plants, at most */
   plants(range: PlantRange, count: number): Promise<PlantBatch>;

@@ -8,7 +8,7 @@ import { partStatement, statement } from '../statement.ts';
 export type ScanValues = Readonly<Record<'low' | 'high', bigint> & Record<'count' | 'most', number>> &
   Readonly<Record<'tag' | 'name', string>>;
 
-/** What pages have of them, in a list. */
+/** The values that a page needs, in the order in which `pages` sends them. */
 const PAGE: readonly (keyof ScanValues)[] = ['low', 'high', 'count', 'tag'];
 export const pageValues = (values: ScanValues) => PAGE.map((name) => values[name]);
 

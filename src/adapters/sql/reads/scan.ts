@@ -11,7 +11,7 @@ import { pageValues, type ScanValues, scanStatements } from './scan-statements.t
 /** Rows of a page, and of all pages of a statement together; what has more is read alone, in the background. */
 const PAGE_ROWS = 1_001;
 
-/** As how many rows a smaller page counts, since it has a cost of its own. */
+/** A smaller page counts as so many rows, since each page has a cost of its own. */
 const MIN_SIZE = 20;
 
 /** Reads ranges of plants in the order of their ids. */

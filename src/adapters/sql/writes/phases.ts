@@ -45,7 +45,7 @@ export interface Pending {
   readonly state: State;
   /** Whether an INSERT of it may have been done, or may yet be, without this process knowing. */
   readonly isUncertain: boolean;
-  /** Whether it has had its second INSERT, since its id was taken, and then free by a purge: there is no third. */
+  /** Whether it was inserted a second time: its id was taken, and a purge then freed it. There is no third time. */
   readonly isSecond: boolean;
 }
 
@@ -134,7 +134,10 @@ export function afterPause<P extends Pending>(list: readonly P[], now: number): 
   });
 }
 
-/** Before a list is repeated in parts. What an UPDATE was to make of a row counts on writes that are in another part now. */
+/**
+ * Before a list is repeated in parts. The planned content of a row includes the effect of writes that may be in another part now,
+ * so the row is looked up again.
+ */
 export function beforeParts<P extends Pending>(list: readonly P[]): P[] {
   return list.map((one) => (one.state.at === 'update' ? { ...one, state: { at: 'lookUp' } } : one));
 }

@@ -23,7 +23,7 @@ import { insert, lookUp, update } from './statements.ts';
 type WriteEntry = Entry<Write, Written>;
 type List = readonly (Pending & Pick<WriteEntry, 'resolve' | 'reject'>)[];
 
-/** Settles the writes of a list, which it takes once it may write. Resolves once the next list may take its place. */
+/** Calls `take` once it may write, and settles each write of that list. Resolves once the next list may take its place. */
 export type WriteList = (take: () => readonly WriteEntry[], lane?: LaneName) => Promise<void>;
 
 /** The statement of each phase, in the order in which a list has them. @returns the list after it */
@@ -49,7 +49,7 @@ const PHASES = Object.keys(STATEMENTS) as Phase[];
 /** The first one in which some writes of a list are; undefined if none has a statement now. */
 const phaseOf = (list: List) => PHASES.find((phase) => list.some(({ state }) => state.at === phase));
 
-/** Writes that have their statements together in a transaction, which ends between those of some and those of others. */
+/** How many writes go through all phases together. A transaction on SQLite ends only between two such groups. */
 const TOGETHER = 32;
 
 /** Milliseconds until a row that another transaction has changed or locked is read again. */
@@ -129,7 +129,7 @@ export function plantWriter(
     finish([], lane, () => take().map(({ item, until, ...entry }) => ({ ...begun(item, until), ...entry })));
 }
 
-/** All phases, since nobody comes between them; of some writes after others, until the time is over. */
+/** Takes one group of writes after another through all phases of a transaction, until its time is over. */
 async function together(session: Session, list: List, end: number): Promise<List> {
   const after: List[number][] = [];
   for (let start = 0; start < list.length; start += TOGETHER) {

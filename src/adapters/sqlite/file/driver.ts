@@ -8,10 +8,10 @@ import { failureOf } from './failures.ts';
 /** Milliseconds after which the event loop turns. */
 const SLICE = 2;
 
-/** Rows and milliseconds after which a part ends, before the next row: that may be still on the disk. */
+/** A part ends after so many rows or milliseconds. That is checked before each row, which may have to be read from the disk. */
 const PART = { rows: 500, time: 10 };
 
-/** Milliseconds after which a transaction has no more statements, unless the last commit took longer. */
+/** A transaction begins no statement after so many milliseconds, or after as long as the last commit took, if that is longer. */
 const TRANSACTION = 4;
 
 interface DriverOptions {
@@ -91,7 +91,7 @@ export function statementsOn(
       }
       return { rows };
     } catch (error) {
-      // It would say once more why the iteration has failed (sqlite3_reset).
+      // The statement is not used again: sqlite3_reset would report the same error once more.
       prepared.delete(sql);
       throw error;
     }
