@@ -13,8 +13,8 @@ export const MUTANTS: Readonly<Record<string, readonly Mutant[]>> = {
     ],
     [
       'A write of a transaction that is not committed is refused.',
-      '      throw error;\n    }\n  }\n\n  const connection',
-      '      return [];\n    }\n  }\n\n  const connection',
+      '      throw error;\n    }\n  }\n\n  async function executeQuery',
+      '      return [];\n    }\n  }\n\n  async function executeQuery',
     ],
   ],
   'adapters/sqlite/file/database.ts': [
@@ -22,7 +22,11 @@ export const MUTANTS: Readonly<Record<string, readonly Mutant[]>> = {
   ],
   'adapters/sqlite/dialect.ts': [
     ['A purge frees no number of a change.', '1 + max(purged_changed, coalesce(', '1 + max(0, coalesce('],
-    ['Each change of a plant has a number of its own.', 'ofUpdate: NEXT', 'ofUpdate: sql`plants.changed`'],
+    [
+      'Each change of a plant has a number of its own.',
+      'ofUpdate: sql`(select',
+      'ofUpdate: sql`plants.changed + 0 * (select',
+    ],
   ],
   'adapters/sql/changes/purge.ts': [['Followers that may miss a deletion start again.', 'await note(', 'void (']],
   'adapters/sqlite/backup.ts': [['A restore ends all positions of followers.', 'copy.exec(RENEW_LOG)', '']],
