@@ -14,7 +14,6 @@ export function partsOf<Item>(items: readonly Item[]): Item[][] {
  * Runs a statement for a list of items.
  *
  * @param items how many there are: called only after a failure
- *
  * @param run gets the `mayRepeat` of its attempts
  * @returns undefined if it has failed, perhaps because of one of the items, and is to be repeated in parts
  */

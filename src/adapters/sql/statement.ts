@@ -61,10 +61,10 @@ function withValues<Values extends object, Row>(
     return sql.val(marker) as RawBuilder<unknown> as RawBuilder<Values[typeof name]>;
   });
   const sources = parameters.map((parameter) => ({ name: names.get(parameter), constant: parameter }));
+  const query: NamedQuery = { ...CompiledQuery.raw(text), ...options };
   return (values) => {
     const parameters = sources.map(({ name, constant }) => (name === undefined ? constant : encoded(values[name])));
-    const query: NamedQuery = { ...CompiledQuery.raw(text, parameters), ...options };
-    return query as CompiledQuery<Row>;
+    return { ...query, parameters } as CompiledQuery<Row>;
   };
 }
 

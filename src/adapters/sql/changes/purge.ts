@@ -68,8 +68,8 @@ async function firstPart(session: Session, all: Part): Promise<Part> {
 }
 
 /**
- * Deletes the first old rows of a part. It notes the last position among them first: followers that
- * are behind that start again, perhaps for nothing.
+ * Deletes the first old rows of a part. It notes the last position among them first: followers that are behind that start
+ * again, perhaps for nothing.
  *
  * @returns how many it has deleted, and where the part goes on; undefined if that was all
  */
