@@ -17,7 +17,7 @@ const equipped = {
 };
 
 /** Their tests run in memory: no database, no other process. */
-const quick = ['domain', 'application', 'wire', 'lists', 'config', 'adapters/http'].map(
+const quick = ['domain', 'application', 'formats', 'lists', 'config', 'adapters/http'].map(
   (name) => `<rootDir>/test/${name}/`,
 );
 

@@ -1,8 +1,8 @@
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { inOwnFolder, runCommand } from './commands/run-command.ts';
+import { inOwnFolder, runCommand } from './cli/run-command.ts';
 import { readDatabaseConfig } from './config/config.ts';
-import { say } from './process/say.ts';
+import { say } from './runtime/say.ts';
 
 /* npm run backup: copies the embedded database (docs/operations.md). */
 

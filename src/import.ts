@@ -1,19 +1,19 @@
 import { createInterface } from 'node:readline/promises';
 import { parseArgs } from 'node:util';
-import { importReport } from './commands/import-report.ts';
-import { asking, columnsOf } from './commands/list-questions.ts';
-import { readList } from './commands/list-source.ts';
-import { showProgress } from './commands/progress.ts';
-import { rejectedFile } from './commands/rejected-file.ts';
-import { RUN_AGAIN, remoteService, type Send } from './commands/remote-service.ts';
-import { inOwnFolder, runCommand } from './commands/run-command.ts';
+import { importReport } from './cli/import-report.ts';
+import { asking, columnsOf } from './cli/list-questions.ts';
+import { readList } from './cli/list-source.ts';
+import { showProgress } from './cli/progress.ts';
+import { rejectedFile } from './cli/rejected-file.ts';
+import { RUN_AGAIN, remoteService, type Send } from './cli/remote-service.ts';
+import { inOwnFolder, runCommand } from './cli/run-command.ts';
+import { decimalId } from './formats/plant-id.ts';
+import { bounded, visible } from './formats/shown.ts';
 import { findLayout } from './lists/columns.js';
 import { decodedList } from './lists/encodings.js';
 import { batchesOf, csvRecords, folded, jsonRecords, outcomeOf, parseExactly } from './lists/records.js';
-import { say } from './process/say.ts';
-import { stopRequest } from './process/signals.ts';
-import { decimalId } from './wire/plant-id.ts';
-import { bounded, visible } from './wire/shown.ts';
+import { say } from './runtime/say.ts';
+import { stopRequest } from './runtime/signals.ts';
 
 /* npm run import: sends a list of plants to the service (docs/import.md). */
 

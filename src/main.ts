@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { setFlagsFromString } from 'node:v8';
-import { runCommand } from './commands/run-command.ts';
-import { startApp } from './composition/app.ts';
-import { createLog } from './composition/log.ts';
+import { startApp } from './bootstrap/app.ts';
+import { createLog } from './bootstrap/log.ts';
+import { runCommand } from './cli/run-command.ts';
 import { readConfig } from './config/config.ts';
-import { say } from './process/say.ts';
-import { stopOnSignals } from './process/signals.ts';
+import { say } from './runtime/say.ts';
+import { stopOnSignals } from './runtime/signals.ts';
 
 /* npm start: starts the service. */
 

@@ -7,9 +7,9 @@ import { withAdvice } from './adapters/postgres/schema/advice.ts';
 import { damagedMigrations, migrationStatus } from './adapters/postgres/schema/migration-status.ts';
 import { migrateUp } from './adapters/postgres/schema/migrator.ts';
 import { requireMigrations } from './adapters/postgres/schema/schema-gate.ts';
-import { runCommand } from './commands/run-command.ts';
+import { runCommand } from './cli/run-command.ts';
 import { readDatabaseConfig } from './config/config.ts';
-import { say } from './process/say.ts';
+import { say } from './runtime/say.ts';
 
 /* npm run migrate [up|status|renew-feed]: changes or shows the schema of the configured database. */
 

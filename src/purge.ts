@@ -1,11 +1,11 @@
 import { parseArgs } from 'node:util';
 import type { Maintenance } from './application/maintenance.ts';
-import { formatCount, showProgress } from './commands/progress.ts';
-import { runCommand } from './commands/run-command.ts';
-import { withStore } from './composition/open-store.ts';
-import { say } from './process/say.ts';
-import { stopRequest } from './process/signals.ts';
-import { decimalId } from './wire/plant-id.ts';
+import { withStore } from './bootstrap/open-store.ts';
+import { formatCount, showProgress } from './cli/progress.ts';
+import { runCommand } from './cli/run-command.ts';
+import { decimalId } from './formats/plant-id.ts';
+import { say } from './runtime/say.ts';
+import { stopRequest } from './runtime/signals.ts';
 
 /* npm run purge: forgets deleted plants for good (docs/changing.md). */
 

@@ -1,8 +1,8 @@
 import { parseArgs } from 'node:util';
 import { type KnownEndpoint, MAX_COUNTED, type WebhookEndpoints } from './application/maintenance.ts';
-import { formatCount } from './commands/progress.ts';
-import { runCommand } from './commands/run-command.ts';
-import { withStore } from './composition/open-store.ts';
+import { withStore } from './bootstrap/open-store.ts';
+import { formatCount } from './cli/progress.ts';
+import { runCommand } from './cli/run-command.ts';
 import { endpointName } from './config/webhooks.ts';
 
 /* npm run webhooks: shows and changes how the endpoints of webhooks are doing (docs/webhooks.md). */

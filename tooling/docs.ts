@@ -4,7 +4,7 @@ import { Socket } from 'node:net';
 import { pino } from 'pino';
 import { errorKinds } from '../src/adapters/http/errors.ts';
 import { logRequest } from '../src/adapters/http/middleware/log-line.ts';
-import { prometheusMetrics } from '../src/adapters/prometheus/metrics.ts';
+import { prometheusMetrics } from '../src/adapters/metrics/metrics.ts';
 import { ALL_VARIABLES } from '../src/config/reader.ts';
 import { PlantStoreError } from '../src/domain/errors.ts';
 

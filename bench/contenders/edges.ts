@@ -3,12 +3,12 @@ import Router from '@koa/router';
 import Fastify from 'fastify';
 import Koa from 'koa';
 import bodyParser from 'koa-bodyparser';
+import { staticTokens } from '../../src/adapters/auth/static-tokens.ts';
 import { api } from '../../src/adapters/http/app.ts';
 import { serve } from '../../src/adapters/http/server.ts';
-import { prometheusMetrics } from '../../src/adapters/prometheus/metrics.ts';
-import { staticTokens } from '../../src/adapters/tokens/static-tokens.ts';
+import { prometheusMetrics } from '../../src/adapters/metrics/metrics.ts';
 import type { UseCases } from '../../src/application/use-cases.ts';
-import { createLog } from '../../src/composition/log.ts';
+import { createLog } from '../../src/bootstrap/log.ts';
 import { TOKEN } from '../../tooling/server-process.ts';
 import { bareHttp, KEEP_ALIVE } from './bare-http.ts';
 

@@ -8,7 +8,7 @@ import type { PlantRepository } from './ports.ts';
  * same again succeeds and changes nothing, unless the precondition excludes them.
  *
  * @throws PlantStoreError `invalid_plant` if a field breaks its rule, `plant_not_found`, `plant_deleted`,
- * `plant_differs` if the precondition is not met, `store_unavailable` as the port does
+ * `precondition_failed` if the precondition is not met, `store_unavailable` as the port does
  */
 type ChangePlant = (plant: NewPlant, precondition?: Precondition) => Promise<NewPlant>;
 
@@ -21,7 +21,7 @@ export function changePlant(plants: Pick<PlantRepository, 'replace'>): ChangePla
  * Deletes the plant that has the id, and resolves once that is durable. Its id stays taken, so that no late retry of its
  * creation brings it back. Deleting it again succeeds and changes nothing, whatever the precondition.
  *
- * @throws PlantStoreError `plant_not_found` if no plant ever had it, `plant_differs` if the precondition is not met,
+ * @throws PlantStoreError `plant_not_found` if no plant ever had it, `precondition_failed` if the precondition is not met,
  * `store_unavailable` as the port does
  */
 type DeletePlant = (id: bigint, precondition?: Precondition) => Promise<void>;

@@ -16,11 +16,11 @@ export function findPlant(plants: Pick<PlantRepository, 'find'>): FindPlant {
 /**
  * Narrows what is stored under the id to a plant.
  *
- * @throws PlantStoreError `plant_not_found`, `plant_deleted`, `plant_differs` if a precondition is not met
+ * @throws PlantStoreError `plant_not_found`, `plant_deleted`, `precondition_failed` if a precondition is not met
  */
 export function requirePlant(id: bigint, stored: Stored | 'unmet'): NewPlant {
   if (stored === undefined) throw new PlantStoreError('plant_not_found', id);
   if (stored === 'deleted') throw new PlantStoreError('plant_deleted', id);
-  if (stored === 'unmet') throw new PlantStoreError('plant_differs', id);
+  if (stored === 'unmet') throw new PlantStoreError('precondition_failed', id);
   return stored;
 }

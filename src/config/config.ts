@@ -1,7 +1,7 @@
+import type { jwtTokens } from '../adapters/auth/jwt-tokens.ts';
+import { namedToken } from '../adapters/auth/static-tokens.ts';
 import type { PostgresOptions } from '../adapters/postgres/connections/pool.ts';
 import { urlProblem } from '../adapters/postgres/connections/url.ts';
-import type { jwtTokens } from '../adapters/tokens/jwt-tokens.ts';
-import { namedToken } from '../adapters/tokens/static-tokens.ts';
 import { environment } from './environment.ts';
 import { checked, type Reader, type Values } from './reader.ts';
 import { MAX_REQUEST_BYTES, rules } from './rules.ts';

@@ -67,7 +67,7 @@ function isVariable(entry: Variable<unknown> | Table): entry is Variable<unknown
   return 'rule' in entry;
 }
 
-/** Ours, with those that only the import reads (commands/remote-service.ts). */
+/** Ours, with those that only the import reads (cli/remote-service.ts). */
 const OURS = [...ALL_VARIABLES.map(({ name }) => name), 'PLANT_STORE_URL', 'PLANT_STORE_TOKEN'];
 
 /** Without one of these, the service would open another store or accept other tokens. */

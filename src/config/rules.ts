@@ -1,5 +1,5 @@
+import { TOKEN } from '../adapters/auth/static-tokens.ts';
 import { isLoopback } from '../adapters/http/loopback.ts';
-import { TOKEN } from '../adapters/tokens/static-tokens.ts';
 
 export interface Rule<T> {
   /** Its wording for errors. */

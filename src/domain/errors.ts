@@ -5,7 +5,7 @@
  * - `id_retired`: the id belongs to a deleted plant, and no other can have it.
  * - `plant_not_found`: no plant has the id.
  * - `plant_deleted`: the plant with the id was deleted.
- * - `plant_differs`: the plant is not as the client expects, and is unchanged.
+ * - `precondition_failed`: the plant is not as the client expects, and is unchanged.
  * - `unknown_position`: no consumer can have this position in the feed of changes.
  * - `cursor_expired`: changes after this position may be missing: a consumer has to start again.
  * - `changes_unavailable`: the order of this store's changes is not known.
@@ -21,7 +21,7 @@ export type ErrorCode =
   | 'id_retired'
   | 'plant_not_found'
   | 'plant_deleted'
-  | 'plant_differs'
+  | 'precondition_failed'
   | 'unknown_position'
   | 'cursor_expired'
   | 'changes_unavailable'

@@ -1,4 +1,4 @@
-import { readRecord, separators } from '../wire/csv.js';
+import { readRecord, separators } from '../formats/csv.js';
 import { plain, rolesIn } from './column-names.js';
 import { asks } from './encodings.js';
 

@@ -1,4 +1,4 @@
-import { readRecord } from '../wire/csv.js';
+import { readRecord } from '../formats/csv.js';
 
 /* The records of a list, and the requests that they are sent in. */
 

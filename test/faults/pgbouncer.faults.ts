@@ -100,7 +100,7 @@ test('passes every test over HTTP that a service on Postgres does', async () => 
   const files = [
     'test/service',
     'test/round-trip.test',
-    'test/adapters/prometheus/metrics.test',
+    'test/adapters/metrics/metrics.test',
     'test/fuzz/fuzz.test',
     'test/adapters/plant-repository',
   ];

@@ -27,7 +27,7 @@ const EXCEPTIONS: readonly (readonly [document: string, has: string, standIns?: 
   // A user and services of the machine, which needs systemd.
   ['docs/operations.md', 'systemctl enable', 'systemctl useradd', 'test/deploy/systemd.full.ts'],
   ['docs/operations.md', 'systemctl restart', 'systemctl curl', 'test/faults/deploys.faults.ts'],
-  ['docs/operations.md', 'runuser', 'node runuser', 'test/commands/beside-service.full.ts'],
+  ['docs/operations.md', 'runuser', 'node runuser', 'test/cli/beside-service.full.ts'],
   // Images from a registry.
   ['docs/operations.md', 'docker compose up', 'docker', '.ci/containers'],
   ['docs/upgrading.md', 'docker compose up', 'docker', '.ci/containers'],

@@ -42,7 +42,7 @@ export function judgeAnswer(sent: Operation, answer: Answer, run: Run, steps: St
   if (code === 'plant_not_found') read(id, (state) => state === 'absent');
   else if (code === 'plant_deleted' || code === 'id_retired') read(id, (state) => state === 'deleted');
   else if (code === 'id_taken') read(id, (state) => isPlant(state) && state !== content);
-  else if (code === 'plant_differs') read(id, (state) => isPlant(state) && !isMet(state) && state !== content);
+  else if (code === 'precondition_failed') read(id, (state) => isPlant(state) && !isMet(state) && state !== content);
   else if (code !== 'ok' && !isOpen) run.fail(`${sent.op} ${id} -> ${code}`);
   else if (sent.op === 'find') {
     if (isOpen) return [];

@@ -52,7 +52,7 @@ export function onPostgres(run: Run, faults: PostgresFaults): Stage {
   };
 }
 
-/** The service, as composition/postgres-store.ts and composition/app.ts put it together, but for webhooks. */
+/** The service, as bootstrap/postgres-store.ts and bootstrap/app.ts put it together, but for webhooks. */
 function opener({ plan: { timeout, batching } }: Run, server: Server, connections: number): Opener {
   return {
     async open(process) {

@@ -84,7 +84,7 @@ export function onSqlite(run: Run): Stage {
   };
 }
 
-/** The service, as composition/sqlite-store.ts and composition/app.ts put it together. */
+/** The service, as bootstrap/sqlite-store.ts and bootstrap/app.ts put it together. */
 function opener(
   { plan: { timeout } }: Run,
   database: MemoryDatabase,

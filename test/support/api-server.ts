@@ -1,8 +1,8 @@
 import { pino } from 'pino';
+import { staticTokens } from '../../src/adapters/auth/static-tokens.ts';
 import { api } from '../../src/adapters/http/app.ts';
 import type { RequestObserver } from '../../src/adapters/http/middleware/log-line.ts';
 import { type HttpServer, type ServedApp, serve, type serverLimits } from '../../src/adapters/http/server.ts';
-import { staticTokens } from '../../src/adapters/tokens/static-tokens.ts';
 import type { TokenVerifier } from '../../src/application/permissions.ts';
 import type { PlantRepository } from '../../src/application/ports.ts';
 import { type UseCases, useCases } from '../../src/application/use-cases.ts';

@@ -37,7 +37,7 @@ export function connections(handle: RequestListener, refuse: Refuse) {
       if (connection.behind > 0 || isInProgress(connection.response)) {
         connection.behind++;
         // Node sends it after the response in progress, closes the connection then, and sends no other.
-        if (connection.behind === 1) refuse(new HttpError('too_many_alike', ONE_AT_A_TIME), 'pipelined', response);
+        if (connection.behind === 1) refuse(new HttpError('concurrency_limit', ONE_AT_A_TIME), 'pipelined', response);
         else if (connection.behind > MAX_BEHIND) request.socket.destroy();
         return;
       }

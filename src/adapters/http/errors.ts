@@ -59,7 +59,7 @@ export const errorKinds = {
     (why) =>
       `"after" is not valid any more, since ${why}: start again without it, and delete what the new walk does not return`,
   ),
-  plant_differs: kind(
+  precondition_failed: kind(
     41200,
     (id) => `the ETag of the plant with the id ${id} is not what If-Match or If-None-Match requires`,
   ),
@@ -70,7 +70,7 @@ export const errorKinds = {
   tags_unavailable: kind(50100, 'this database cannot list tags'),
   store_unavailable: kind(50300, (why = 'the store is unavailable') => `${why}; ${SAFE}`, RETRY_SOON),
   overloaded: kind(50300, `the service is overloaded; ${SAFE}`, RETRY_SOON),
-  too_many_alike: kind(50300, `too many requests of this kind are in progress; ${SAFE}`, RETRY_SOON),
+  concurrency_limit: kind(50300, `too many requests of this kind are in progress; ${SAFE}`, RETRY_SOON),
   token_unverifiable: kind(50300, (why = 'the access token cannot be verified now') => `${why}; ${SAFE}`, RETRY_SOON),
 } satisfies Readonly<Record<ErrorCode, ErrorKind>> & Readonly<Record<string, ErrorKind>>;
 

@@ -7,7 +7,7 @@ import { pageFiles } from './page-files.ts';
 const project = join(import.meta.dirname, '../../..');
 
 /** Served at their paths in the project, so that its scripts import each other as they do there, and the reader of lists. */
-const FILES = '{web/*.css,{web/scripts,src/lists,src/wire}/**/*.js}';
+const FILES = '{web/*.css,{web/scripts,src/lists,src/formats}/**/*.js}';
 
 const files = [
   { path: '/', type: 'html', file: join(project, 'web/page.html') },

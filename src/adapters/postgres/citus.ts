@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { CompiledQuery, sql } from 'kysely';
 import { PlantStoreError } from '../../domain/errors.ts';
-import { singleFlight } from '../../process/single-flight.ts';
+import { singleFlight } from '../../runtime/single-flight.ts';
 import type { Dialect } from '../sql/dialect.ts';
 import { contentAfter } from '../sql/plant-rows.ts';
 import type { Database } from './database.ts';

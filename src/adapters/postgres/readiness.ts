@@ -2,7 +2,7 @@ import { CompiledQuery } from 'kysely';
 import type { Logger } from 'pino';
 import { LONG } from '../../application/changes/held-back.ts';
 import { PlantStoreError } from '../../domain/errors.ts';
-import { singleFlight } from '../../process/single-flight.ts';
+import { singleFlight } from '../../runtime/single-flight.ts';
 import { requireLog } from '../sql/changes/reader.ts';
 import type { recentFailure } from '../sql/recent-failure.ts';
 import { endpointsProblem } from '../sql/webhooks/endpoints-problem.ts';

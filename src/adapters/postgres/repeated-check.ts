@@ -1,4 +1,4 @@
-import { singleFlight } from '../../process/single-flight.ts';
+import { singleFlight } from '../../runtime/single-flight.ts';
 import { SchemaError } from './failures.ts';
 
 /**

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { singleFlight } from '../../process/single-flight.ts';
+import { singleFlight } from '../../runtime/single-flight.ts';
 import { endpointsProblem } from '../sql/webhooks/endpoints-problem.ts';
 import type { DatabaseFile } from './file/database-file.ts';
 import { failureOf } from './file/failures.ts';

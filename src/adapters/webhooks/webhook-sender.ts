@@ -1,7 +1,7 @@
 import { createHmac, hash } from 'node:crypto';
 import { buildConnector, type Dispatcher, EnvHttpProxyAgent, Pool } from 'undici';
 import type { Failure, Message, Send } from '../../application/webhooks/ports.ts';
-import { plantJson } from '../../wire/plant-json.ts';
+import { plantJson } from '../../formats/plant-json.ts';
 import { boundedConnector } from './bounded-connector.ts';
 
 /** Where webhooks are sent. */

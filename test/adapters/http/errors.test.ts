@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
+import { staticTokens } from '../../../src/adapters/auth/static-tokens.ts';
 import { errorKinds } from '../../../src/adapters/http/errors.ts';
-import { staticTokens } from '../../../src/adapters/tokens/static-tokens.ts';
 import { PlantStoreError } from '../../../src/domain/errors.ts';
 import type { NewPlant } from '../../../src/domain/plant.ts';
 import { get, post, refusalOf, startApiServer, TOKEN } from '../../support/api-server.ts';
@@ -127,7 +127,7 @@ const rows: readonly Row[] = [
   ...['[]', 'null', '"x"', `[${PLANT}]`].map((value) => body(40022, value, value, NO_OBJECT)),
   ...['{"name":"x"}', '{"name":"x","ID":1}', '{"name":"x","y":{"id":1}}'].map((text) => body(40022, text, text, NO_ID)),
   ...['{"id":4}', '{"id":4,"__proto__":{"name":"x"}}'].map((text) => body(40022, text, text, NO_NAME)),
-  // Which numbers are no id: wire/json-parser.
+  // Which numbers are no id: formats/json-parser.
   ...['"1"', '9223372036854775808'].map((id) => body(40022, `the id ${id}`, members(`"id":${id}`), ID)),
   ...['1', '"a\\u0000b"'].map((name) => body(40022, `the name ${name}`, members(`"name":${name}`), NAME)),
   ...['null', '"\\ud800x"'].map((tag) => body(40022, `the tag ${tag}`, members(`"tag":${tag}`), TAG)),

@@ -1,5 +1,5 @@
 import type { NewPlant } from '../../../src/domain/plant.ts';
-import { plantJson } from '../../../src/wire/plant-json.ts';
+import { plantJson } from '../../../src/formats/plant-json.ts';
 
 /* Many plants, and plants as lines of JSON. */
 

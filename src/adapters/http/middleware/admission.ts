@@ -8,7 +8,7 @@ export type Limit = ReturnType<typeof limit>;
  * @param refusal the code of the error
  * @param maxBytes of all together; one alone may have more
  */
-function limit(refusal: 'overloaded' | 'too_many_alike', most: number, maxBytes = Number.POSITIVE_INFINITY) {
+function limit(refusal: 'overloaded' | 'concurrency_limit', most: number, maxBytes = Number.POSITIVE_INFINITY) {
   let count = 0;
   let allBytes = 0;
   return {
@@ -65,11 +65,11 @@ export function admission({ limits: { maxRequests, maxRequestBytes }, maxStreams
     read: limit('overloaded', maxRequests, maxRequestBytes),
     write: limit('overloaded', maxRequests, maxRequestBytes),
     /** Lists that are imported. */
-    list: limit('too_many_alike', 4, maxRequestBytes / LIST_WEIGHT),
-    wait: limit('too_many_alike', maxFollowers, maxRequestBytes),
+    list: limit('concurrency_limit', 4, maxRequestBytes / LIST_WEIGHT),
+    wait: limit('concurrency_limit', maxFollowers, maxRequestBytes),
     /** Reads that look at far more rows than they return, besides those that are streamed: they take turns at the store. */
-    search: limit('too_many_alike', 4),
-    stream: limit('too_many_alike', maxStreams),
+    search: limit('concurrency_limit', 4),
+    stream: limit('concurrency_limit', maxStreams),
     /** Responses that clients have not read yet. */
     unread: limit('overloaded', Number.POSITIVE_INFINITY, maxRequestBytes),
   };

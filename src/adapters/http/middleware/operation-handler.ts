@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import type { RouterContext } from '@koa/router';
 import type { Permissions, TokenVerifier } from '../../../application/permissions.ts';
-import { MAX_PLANT_BYTES } from '../../../wire/schemas.ts';
+import { MAX_PLANT_BYTES } from '../../../formats/schemas.ts';
 import { errorResponse, HttpError } from '../errors.ts';
 import type { Operation } from '../operations/operation.ts';
 import { isWhole, type Reply } from '../operations/responses.ts';
@@ -86,7 +86,7 @@ function closing(response: ServerResponse): AbortSignal {
 /** The length of a body that is not worth counting: a socket's own buffer is larger. */
 const SMALL = 16 * 1024;
 
-/** Counts a body until its response closes. @throws HttpError `overloaded` or `too_many_alike` if that is too much */
+/** Counts a body until its response closes. @throws HttpError `overloaded` or `concurrency_limit` if that is too much */
 function countUnread(body: Reply['body'], response: ServerResponse, { stream, unread }: Admission): void {
   // The client may have left: nothing will be sent, and the response may have closed before.
   if (body === undefined || response.closed) return;

@@ -1,4 +1,4 @@
-import { ErrorBody } from '../../../wire/schemas.ts';
+import { ErrorBody } from '../../../formats/schemas.ts';
 import { errorKinds } from '../errors.ts';
 import type { Operation } from '../operations/operation.ts';
 import type { Parameters } from '../operations/parameters.ts';

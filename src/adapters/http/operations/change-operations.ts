@@ -1,5 +1,5 @@
 import type { UseCases } from '../../../application/use-cases.ts';
-import { Changes } from '../../../wire/schemas.ts';
+import { Changes } from '../../../formats/schemas.ts';
 import { noBody, type Operation, operation } from './operation.ts';
 import { cursor, DEFAULT_LIMIT, decimal, pageLimit } from './parameters.ts';
 import { changesResponse } from './responses.ts';

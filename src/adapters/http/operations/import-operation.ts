@@ -1,8 +1,8 @@
 import Type from 'typebox';
 import type { UseCases } from '../../../application/use-cases.ts';
 import { PlantStoreError } from '../../../domain/errors.ts';
-import { ImportResult } from '../../../wire/import-schema.ts';
-import { MAX_RECORDS, readRecords } from '../../../wire/plant-records.ts';
+import { ImportResult } from '../../../formats/import-schema.ts';
+import { MAX_RECORDS, readRecords } from '../../../formats/plant-records.ts';
 import { errorKinds, HttpError } from '../errors.ts';
 import { type Operation, operation } from './operation.ts';
 import { choice, flag } from './parameters.ts';

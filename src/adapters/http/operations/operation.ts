@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { Static, TObject, TSchema } from 'typebox';
 import type { Permission, Permissions } from '../../../application/permissions.ts';
 import type { Precondition } from '../../../domain/precondition.ts';
-import { jsonParser } from '../../../wire/json-parser.ts';
+import { jsonParser } from '../../../formats/json-parser.ts';
 import { HttpError, mediaTypeRule } from '../errors.ts';
 import { ifNoneMatch, preconditionOf } from './etag.ts';
 import { preferredType, sentType } from './media-types.ts';

@@ -1,5 +1,5 @@
 import type { UseCases } from '../../../application/use-cases.ts';
-import { PlantCount, TagList } from '../../../wire/schemas.ts';
+import { PlantCount, TagList } from '../../../formats/schemas.ts';
 import { during, type Limit } from '../middleware/admission.ts';
 import { nameFilter, tagFilter } from './list-operation.ts';
 import { noBody, type Operation, operation } from './operation.ts';

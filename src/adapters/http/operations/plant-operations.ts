@@ -1,7 +1,7 @@
 import type { UseCases } from '../../../application/use-cases.ts';
 import { PlantStoreError } from '../../../domain/errors.ts';
-import { decimalId } from '../../../wire/plant-id.ts';
-import { ChangedPlant, NewPlant, Plant, PlantId, sameIdRule } from '../../../wire/schemas.ts';
+import { decimalId } from '../../../formats/plant-id.ts';
+import { ChangedPlant, NewPlant, Plant, PlantId, sameIdRule } from '../../../formats/schemas.ts';
 import { jsonBody, noBody, type Operation, operation } from './operation.ts';
 import type { Parameter } from './parameters.ts';
 import { emptyResponse, jsonResponse, plantWithETag } from './responses.ts';

@@ -1,9 +1,9 @@
 import Type, { type Static, type TObject, type TSchema } from 'typebox';
 import type { Change, Changes } from '../../../application/ports.ts';
 import type { NewPlant } from '../../../domain/plant.ts';
-import { csvCell, type Separator } from '../../../wire/csv.js';
-import { jsonEncoder } from '../../../wire/json-encoder.ts';
-import { plantJson } from '../../../wire/plant-json.ts';
+import { csvCell, type Separator } from '../../../formats/csv.js';
+import { jsonEncoder } from '../../../formats/json-encoder.ts';
+import { plantJson } from '../../../formats/plant-json.ts';
 import { etagOf } from './etag.ts';
 
 /** A successful response, ready to be sent. */

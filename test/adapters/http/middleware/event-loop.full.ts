@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { beforeAll, expect, test } from '@jest/globals';
-import { MAX_PLANT_BYTES } from '../../../../src/wire/schemas.ts';
+import { MAX_PLANT_BYTES } from '../../../../src/formats/schemas.ts';
 import { median } from '../../../../tooling/statistics.ts';
 import { startApiServer, TOKEN } from '../../../support/api-server.ts';
 import { atEnd, forAllTests } from '../../../support/lifetimes.ts';

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { Sources } from '../adapters/prometheus/metrics.ts';
+import type { Sources } from '../adapters/metrics/metrics.ts';
 import type { PlantRepository } from '../application/ports.ts';
 import type { EndpointState, KeepPositions, ReadEntries } from '../application/webhooks/ports.ts';
 import type { Config } from '../config/config.ts';

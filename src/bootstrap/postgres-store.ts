@@ -16,8 +16,8 @@ import { webhookPositions } from '../adapters/sql/webhooks/positions.ts';
 import { heldBackTime, LONG } from '../application/changes/held-back.ts';
 import type { Maintenance } from '../application/maintenance.ts';
 import { PlantStoreError } from '../domain/errors.ts';
-import { say } from '../process/say.ts';
-import { singleFlight } from '../process/single-flight.ts';
+import { say } from '../runtime/say.ts';
+import { singleFlight } from '../runtime/single-flight.ts';
 import type { Store, StoreOptions } from './store.ts';
 
 /** A store on Postgres. Plants may be written once the schema is ready and each endpoint has its place in the feed. */

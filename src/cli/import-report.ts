@@ -1,6 +1,6 @@
+import { shown, visible } from '../formats/shown.ts';
 import { folded, type outcomeOf } from '../lists/records.js';
-import { say } from '../process/say.ts';
-import { shown, visible } from '../wire/shown.ts';
+import { say } from '../runtime/say.ts';
 import { formatCount } from './progress.ts';
 import type { Send } from './remote-service.ts';
 

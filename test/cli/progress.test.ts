@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
 import type { WriteStream } from 'node:tty';
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
-import { progressText, showProgress } from '../../src/commands/progress.ts';
+import { progressText, showProgress } from '../../src/cli/progress.ts';
 
 beforeEach(() => void jest.useFakeTimers());
 afterEach(() => void jest.useRealTimers());

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { Counter, Histogram, Registry } from 'prom-client';
-import { requestMetrics } from '../../../src/adapters/prometheus/request-metrics.ts';
+import { requestMetrics } from '../../../src/adapters/metrics/request-metrics.ts';
 import { samplesIn } from '../../support/monitoring/prometheus.ts';
 
 type Ended = Parameters<ReturnType<typeof requestMetrics>['requestEnded']>;

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { pino } from 'pino';
-import { jwtTokens } from '../../../src/adapters/tokens/jwt-tokens.ts';
+import { jwtTokens } from '../../../src/adapters/auth/jwt-tokens.ts';
 import type { TokenVerifier } from '../../../src/application/permissions.ts';
 import { eventually } from '../../support/eventually.ts';
 import { atEnd, forEachTest } from '../../support/lifetimes.ts';

@@ -6,8 +6,8 @@ import { withDatabaseFile } from '../adapters/sqlite/command-file.ts';
 import { openDatabaseFile } from '../adapters/sqlite/file/database-file.ts';
 import { readiness } from '../adapters/sqlite/readiness.ts';
 import type { Maintenance } from '../application/maintenance.ts';
-import { say } from '../process/say.ts';
-import { singleFlight } from '../process/single-flight.ts';
+import { say } from '../runtime/say.ts';
+import { singleFlight } from '../runtime/single-flight.ts';
 import type { Store, StoreOptions } from './store.ts';
 
 /** Milliseconds that responses have to leave before the process ends. */

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
-import { ownVersion } from '../process/own-version.ts';
-import { say } from '../process/say.ts';
+import { ownVersion } from '../runtime/own-version.ts';
+import { say } from '../runtime/say.ts';
 
 /**
  * Runs a command and sets the exit code. An error prints its message on stderr, with exit code 1.

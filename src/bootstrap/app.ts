@@ -3,7 +3,7 @@ import { api } from '../adapters/http/app.ts';
 import { management } from '../adapters/http/management.ts';
 import { readiness } from '../adapters/http/readiness.ts';
 import { serve } from '../adapters/http/server.ts';
-import { prometheusMetrics } from '../adapters/prometheus/metrics.ts';
+import { prometheusMetrics } from '../adapters/metrics/metrics.ts';
 import { useCases } from '../application/use-cases.ts';
 import type { Config } from '../config/config.ts';
 import { openStore } from './open-store.ts';

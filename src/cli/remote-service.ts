@@ -2,14 +2,14 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { EnvHttpProxyAgent, fetch } from 'undici';
-import { namedToken } from '../adapters/tokens/static-tokens.ts';
+import { namedToken } from '../adapters/auth/static-tokens.ts';
 import { readConfig } from '../config/config.ts';
 import { environment } from '../config/environment.ts';
 import { checked } from '../config/reader.ts';
 import { rules } from '../config/rules.ts';
 import { VARIABLES } from '../config/variables.ts';
-import { say } from '../process/say.ts';
-import { visible } from '../wire/shown.ts';
+import { visible } from '../formats/shown.ts';
+import { say } from '../runtime/say.ts';
 
 /** Milliseconds for which a request is sent again. */
 const PATIENCE = 60_000;

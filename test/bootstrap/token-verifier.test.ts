@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { allPermissions, readOnly } from '../../src/application/permissions.ts';
-import { tokenVerifier } from '../../src/composition/token-verifier.ts';
+import { tokenVerifier } from '../../src/bootstrap/token-verifier.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { eventually } from '../support/eventually.ts';
 import { atEnd } from '../support/lifetimes.ts';

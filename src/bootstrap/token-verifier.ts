@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
-import { ownToken } from '../adapters/tokens/own-token.ts';
-import { staticTokens } from '../adapters/tokens/static-tokens.ts';
+import { ownToken } from '../adapters/auth/own-token.ts';
+import { staticTokens } from '../adapters/auth/static-tokens.ts';
 import type { TokenVerifier } from '../application/permissions.ts';
 import type { Config } from '../config/config.ts';
 import { contentOf } from '../config/secret-file.ts';
@@ -30,7 +30,7 @@ export async function tokenVerifier(
   };
   opened.defer(followTokens(config, log, apply, interval));
   // Imported only where it is needed: it loads jose and an HTTP client.
-  const signed = jwt && (await import('../adapters/tokens/jwt-tokens.ts')).jwtTokens({ ...jwt, proxy }, log);
+  const signed = jwt && (await import('../adapters/auth/jwt-tokens.ts')).jwtTokens({ ...jwt, proxy }, log);
   return { verifyToken: (token) => verify(token) ?? signed?.(token), ownToken: undefined };
 }
 

@@ -8,7 +8,7 @@ import { projectFile, startNode, temporaryFolder } from '../support/service-proc
 /** Runs statements that log, behind a program if one is given. */
 async function run(statements: string, ...wrapper: string[]) {
   const script = `
-    const { createLog } = await import(${JSON.stringify(projectFile('src/composition/log.ts'))});
+    const { createLog } = await import(${JSON.stringify(projectFile('src/bootstrap/log.ts'))});
     const log = await createLog('info');
     ${statements}`;
   return startNode(['--input-type=module', '--eval', script], await temporaryFolder(), {}, { wrapper }).outcome();

@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { prometheusMetrics } from '../adapters/prometheus/metrics.ts';
+import type { prometheusMetrics } from '../adapters/metrics/metrics.ts';
 import { MISSING_ROW } from '../adapters/sql/webhooks/endpoints-problem.ts';
 import { deliverWebhooks } from '../application/webhooks/deliver-webhooks.ts';
 import type { DeliveryObserver } from '../application/webhooks/ports.ts';
 import type { Config } from '../config/config.ts';
-import { ownVersion } from '../process/own-version.ts';
+import { ownVersion } from '../runtime/own-version.ts';
 import type { Store } from './store.ts';
 
 /** Milliseconds that the start waits for a database to say whether it has a feed. */

@@ -1,5 +1,5 @@
+import { shown, visible } from '../formats/shown.ts';
 import type { findLayout } from '../lists/columns.js';
-import { shown, visible } from '../wire/shown.ts';
 
 /** Which option says what a list does not show. */
 const SAYS = {

@@ -1,6 +1,6 @@
 import { type Logger, pino } from 'pino';
-import { lineWriter } from '../process/line-writer.ts';
-import { say } from '../process/say.ts';
+import { lineWriter } from '../runtime/line-writer.ts';
+import { say } from '../runtime/say.ts';
 
 /** Characters to collect before writing, unless a person reads them; after 10 ms, fewer are written, too. */
 const GROUP = 32_768;

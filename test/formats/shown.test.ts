@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { shown } from '../../src/wire/shown.ts';
+import { shown } from '../../src/formats/shown.ts';
 
 test.each([
   ['1\u200E2', '"1\\u200e2"'],

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { staticTokens } from '../../../src/adapters/tokens/static-tokens.ts';
+import { staticTokens } from '../../../src/adapters/auth/static-tokens.ts';
 import { allPermissions, readOnly } from '../../../src/application/permissions.ts';
 
 const tokens = ['the-first-of-the-tokens', 'the-second-of-the-tokens', 'the-third-of-the-tokens'];

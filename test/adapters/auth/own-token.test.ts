@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
-import { ownToken } from '../../../src/adapters/tokens/own-token.ts';
+import { ownToken } from '../../../src/adapters/auth/own-token.ts';
 import { temporaryFolder } from '../../support/service-process.ts';
 
 test.each(['', '\n', ' \r\n'])('a file that has only %j gets a new token, which is kept', async (blank) => {

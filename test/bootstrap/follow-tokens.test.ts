@@ -3,7 +3,7 @@ import { mkdir, rename, symlink, unlink, utimes, writeFile } from 'node:fs/promi
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import { pino } from 'pino';
-import { followTokens } from '../../src/composition/token-verifier.ts';
+import { followTokens } from '../../src/bootstrap/token-verifier.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { atEnd } from '../support/lifetimes.ts';
 import { temporaryFolder } from '../support/service-process.ts';

@@ -4,7 +4,7 @@ import { expect, jest, test } from '@jest/globals';
 import { exportJWK, generateKeyPair } from 'jose';
 import Provider, { type AsymmetricSigningAlgorithm, type JWK } from 'oidc-provider';
 import { pino } from 'pino';
-import { jwtTokens } from '../../../src/adapters/tokens/jwt-tokens.ts';
+import { jwtTokens } from '../../../src/adapters/auth/jwt-tokens.ts';
 import { trustedCertificate } from '../../support/servers/certificate.ts';
 import { startForwardProxy } from '../../support/servers/forward-proxy.ts';
 import { listening } from '../../support/servers/local-server.ts';

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import type { Maintenance } from '../application/maintenance.ts';
 import { type Config, readDatabaseConfig } from '../config/config.ts';
-import { say } from '../process/say.ts';
+import { say } from '../runtime/say.ts';
 import type { Store, StoreOptions } from './store.ts';
 
 /* Only the adapter of the configured database is loaded. */
