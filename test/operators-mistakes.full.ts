@@ -44,7 +44,7 @@ const migrate = (command: string, environment: Record<string, string>) =>
   runProgram(['migrate.ts', command], environment);
 
 describe('a DATA_DIR', () => {
-  test('that is a file, is below one, or is in a file system that takes no folders is refused', async () => {
+  test('that is a file, is below one, or cannot be made is refused', async () => {
     const file = join(await temporaryFolder(), 'file');
     await writeFile(file, 'mine');
     for (const folder of [file, join(file, 'data'), '/proc/plants/data']) {
@@ -104,7 +104,7 @@ describe('a database', () => {
   });
 
   test.each([true, false])(
-    'whose table plants a crash would empty, from the start: %s, stores nothing until that is fixed',
+    'with a table that a crash would empty from the start, %s, stores nothing',
     async (isEarly) => {
       const database = await migratedDatabase();
       const damage = () => database.query('alter table plants set unlogged');
@@ -121,7 +121,7 @@ describe('a database', () => {
     },
   );
 
-  test('that became read-only says why, and is ready again on fresh connections once it is not', async () => {
+  test('that became read-only says why, and is ready again on fresh connections', async () => {
     const database = await migratedDatabase();
     const name = new URL(database.url).pathname.slice(1);
     await database.query(`alter database ${name} set default_transaction_read_only = on`);
@@ -250,7 +250,7 @@ describe('a server that asks for passwords', () => {
     expect(await databaseCheck(service)).toBe('ok');
   });
 
-  test('row-level security that applies to the service is reported, and noticed once it does not', async () => {
+  test('row-level security that applies to the service is reported while it does', async () => {
     await database.query('grant select on kysely_migration, change_feed to plants');
     await database.query('grant update (store, recorded) on change_feed to plants');
     await database.query('grant select, insert, update on plants to plants');

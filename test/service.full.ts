@@ -71,7 +71,7 @@ test('accepts tokens of an identity provider, beside its own or alone', async ()
   expect(alone.stdout()).not.toContain(token);
 });
 
-test('asks the proxy for keys and for the receivers of webhooks, and keeps idle connections as long as it is told', async () => {
+test('asks the proxy for keys and for receivers, and keeps idle connections', async () => {
   const proxy = await startForwardProxy();
   const keys = { JWT_JWKS_URL: 'https://login.invalid/keys', JWT_ISSUER: ISSUER, JWT_AUDIENCE: AUDIENCE };
   const service = await startWith({
@@ -87,7 +87,7 @@ test('asks the proxy for keys and for the receivers of webhooks, and keeps idle 
   expect(service.stdout() + service.stderr()).not.toMatch(/p%40ss|p@ss/);
 });
 
-test('without any configuration writes JSON lines only to stdout, the token to nothing but the curl line and the link, and keeps others from its folder', async () => {
+test('without any configuration writes JSON lines only, and hides its token', async () => {
   const folder = await temporaryFolder();
   const service = await startService(folder, { LOG_LEVEL: 'trace' });
   const curl = await service.curl();
@@ -142,7 +142,7 @@ describe('on Postgres', () => {
     while ((await readiness(service)).status !== 503);
   }
 
-  test('finishes a request that is in flight when it has to stop, and waits for no other longer than SHUTDOWN_TIMEOUT', async () => {
+  test('when it has to stop, finishes what is in flight within SHUTDOWN_TIMEOUT', async () => {
     const service = await start({ SHUTDOWN_TIMEOUT: '10s' });
     const following = follow(service, (await follow(service, 'now')).next);
     await followers(service, 1);
@@ -164,7 +164,7 @@ describe('on Postgres', () => {
     expect(await service.exited).toEqual({ code: 0, signal: null });
   });
 
-  test('lets followers wait while it still accepts connections, who would come back at once', async () => {
+  test('lets followers wait while it still accepts connections', async () => {
     const service = await start({ SHUTDOWN_DELAY: '5m', SHUTDOWN_TIMEOUT: '10m' });
     const { next } = await follow(service, 'now');
     await beginToStop(service);
@@ -198,7 +198,7 @@ describe('on Postgres', () => {
     await service.until(() => /^Not ready: migrations are pending .*\nReady\.\n$/m.test(service.stderr()));
   });
 
-  test('logs a lost connection once, without what the driver knows of it, such as the password, and connects again', async () => {
+  test('logs a lost connection once, without its password, and connects again', async () => {
     const own = await emptyDatabase();
     const DATABASE_URL = Object.assign(new URL(own.url), { password: 'database-password' }).href;
     const service = await start({ DATABASE_URL, LOG_LEVEL: 'trace' });

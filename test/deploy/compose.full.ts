@@ -8,7 +8,7 @@ import { projectFile, run, temporaryFolder } from '../support/service-process.ts
 
 /* What a real docker compose makes of docker-compose.yml. */
 
-test('publishes the ports that the service names, since those are the ones that it prints', async () => {
+test('publishes the ports that the service prints', async () => {
   const { services } = parse(await readFile(projectFile('docker-compose.yml'), 'utf8'), { merge: true });
   const { environment, ports } = services['plant-store'];
   const inside = [environment.PORT, environment.MANAGEMENT_PORT];

@@ -56,7 +56,7 @@ describe('the workloads', () => {
 });
 
 describe('the ports', () => {
-  test('are those where the service listens, and answer where they are probed and scraped', async () => {
+  test('are those where the service listens, is probed and is scraped', async () => {
     const { ports, startupProbe, livenessProbe, readinessProbe } = containerOf(deployment);
     const { annotations = {} } = deployment.spec?.template.metadata ?? {};
     const defaults = readConfig({});

@@ -79,7 +79,7 @@ describe('promtool', () => {
   });
 });
 
-test('the dashboard has only fields that Grafana knows, and panels with numbers and places of their own', async () => {
+test('the dashboard has only fields that Grafana knows, and panels of their own', async () => {
   const dashboard = JSON.parse(await readFile(projectFile('deploy/grafana-dashboard.json'), 'utf8'));
   expect(await typeErrors([{ type: `import('@grafana/schema').Dashboard`, value: dashboard }])).toBe('');
   const { panels }: { panels: { id: number; gridPos: object }[] } = dashboard;

@@ -23,7 +23,7 @@ describe('plant-store@.service', () => {
     });
   });
 
-  test('is as hardened as a service can be that compiles at run time and needs the network', async () => {
+  test('is as hardened as a service that compiles and needs the network can be', async () => {
     // Of 100; a unit that restricts nothing has 96.
     const args = ['security', '--offline=yes', '--threshold=11', '--no-pager', await installed()];
     const { code, stdout } = await run('systemd-analyze', args);

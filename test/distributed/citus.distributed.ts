@@ -100,7 +100,7 @@ async function idsOn(port: number, count: number): Promise<bigint[]> {
   return rows.map(({ id = '' }) => BigInt(id));
 }
 
-test('creates, finds and deletes the plants of one node while another is away, in requests sent together', async () => {
+test('creates, finds and deletes the plants of one node while another is away', async () => {
   const url = services[0]?.apiUrl ?? '';
   const [away = 0, here = 0] = database.ports.workers;
   const [lost, served] = [await idsOn(away, 40), await idsOn(here, 40)];

@@ -4,7 +4,7 @@ import { changed, fingerprintOf, type Precondition } from '../../src/domain/prec
 const ficus = { id: 9223372036854775807n, name: 'Ficus "carica"\n🌿', tag: '' };
 const other = { ...ficus, name: 'Ficus elastica' };
 
-test('the fingerprint of a plant is another one for each other plant, and never changes', () => {
+test('the fingerprint of a plant is unique to it, and never changes', () => {
   const { id, name } = ficus;
   const all = [ficus, other, { ...ficus, id: 1n }, { id, name }, { id, name, tag: 'null' }];
   expect(new Set(all.map(fingerprintOf)).size).toBe(all.length);

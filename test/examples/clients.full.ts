@@ -98,7 +98,7 @@ const startHttp = async (listener: RequestListener) => `http://127.0.0.1:${await
 describe.each(clients)('the client in $language', (client) => {
   const runWith = (args: readonly unknown[], url = server.url) => runClient(client, args, url);
 
-  test('creates plants, their ids exact, with any letters in their texts, and may do so again', async () => {
+  test('creates plants, their ids and letters exact, and may do so again', async () => {
     for (const { id, ...content } of [pine, pine, odd, least]) {
       const { name, tag } = content as NewPlant;
       const outcome = await runWith(['create', id, name, ...(tag === undefined ? [] : [tag])]);
@@ -118,7 +118,7 @@ describe.each(clients)('the client in $language', (client) => {
     expect(await runWith(['read', 6])).toEqual(said(41000, 'check the id'));
   });
 
-  test('prints all plants of many pages, each once, or those that have a text in their names', async () => {
+  test('prints all plants of many pages, each once, or those with a text', async () => {
     const many = Array.from({ length: 2_500 }, (_, n) => ({ id: BigInt(n) + 1n, name: n % 2 ? 'other' : `Ö%&+${n}` }));
     store(least, odd, ...many, pine);
     expectPrinted(await runWith(['read']), [least, odd, ...many, pine]);
@@ -172,7 +172,7 @@ describe.each(clients)('the client in $language', (client) => {
     expect(stored.get(pine.id)).toEqual({ ...pine, name: 'Pinus', tag });
   });
 
-  test('deletes a plant, prints what it was, and sends a request again whose response was lost', async () => {
+  test('deletes a plant, prints it, and repeats a request whose response was lost', async () => {
     for (const [method, args, plant] of [
       ['PUT', ['change', pine.id, '--name=Abies'], { ...pine, name: 'Abies' }],
       ['DELETE', ['delete', pine.id], pine],
@@ -248,7 +248,7 @@ test.each(clients.filter((client) => client !== python))('the one in $language f
 describe.each(clients)('when something is wrong, the client in $language says so in one line:', (client) => {
   const read = (...service: Parameters<typeof addressed>) => runClient(client, ['read'], ...service);
 
-  test('no token, one that no header can carry, one that is refused, or nothing at the address', async () => {
+  test('no token, one that is refused or impossible, or nothing at the address', async () => {
     for (const token of [null, '', `${TOKEN}\r\nX-Request-Id: 1`]) {
       expect(await read(server.url, token)).toEqual(saidToken);
     }

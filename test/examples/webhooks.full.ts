@@ -76,7 +76,7 @@ describe('the receiver in Python', () => {
 
   const copied = () => copiedPlants(join(folder, FILE));
 
-  test('has the plants of the service, also those that change, with all their digits and letters', async () => {
+  test('has the plants of the service, also those that change, exactly', async () => {
     const service = await startAnnouncing(database.url, { url });
     const send = sendTo(service);
     const texts = ['', '\uFEFF', 'e\u0301', '\u{1F339}', '"\\', '\r\n'];

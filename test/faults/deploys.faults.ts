@@ -90,7 +90,7 @@ test.each<[name: string, delay: string, StartProxy]>([
   expect(verdict).toEqual(faultless);
 });
 
-test('webhooks never pause for longer than a turn of their loop while instances are replaced one after another', async () => {
+test('webhooks pause for a turn of their loop at most while instances are replaced', async () => {
   const receiver = await startReceiver();
   let [last, longest] = [Number.POSITIVE_INFINITY, 0];
   receiver.trouble(() => {

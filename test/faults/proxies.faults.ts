@@ -88,7 +88,7 @@ describe.each<[name: string, startProxy: (service: Service, edit?: Edit) => Prom
     expect(await response.json()).toMatchObject({ error: 40022 });
   });
 
-  test('loses no request after a connection to the service was idle for longer than KEEP_ALIVE_TIMEOUT', async () => {
+  test('loses no request after a connection was idle beyond KEEP_ALIVE_TIMEOUT', async () => {
     const service = await start({ KEEP_ALIVE_TIMEOUT: '1s' });
     const relay = await startRelay(service.apiUrl);
     const client = apiClient(await startProxy({ ...service, apiUrl: relay.url }));
@@ -99,7 +99,7 @@ describe.each<[name: string, startProxy: (service: Service, edit?: Edit) => Prom
     }
   });
 
-  test('closes its idle connections before the service does, whose KEEP_ALIVE_TIMEOUT is longer', async () => {
+  test('closes its idle connections before the service does', async () => {
     const service = await start();
     const relay = await startRelay(service.apiUrl);
     const client = apiClient(await startProxy({ ...service, apiUrl: relay.url }, impatient));

@@ -49,7 +49,7 @@ function startLoads(url: string) {
 
 const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
 
-test('all of them serve, and those that start under load take no connection from the others', async () => {
+test('all of them serve, and those that start take no connection from others', async () => {
   const port = await freePort();
   const first = await startInstance(port);
   const loads = startLoads(`http://127.0.0.1:${port}`);

@@ -17,7 +17,7 @@ const said = (stderr: string) => stderr.slice(stderr.indexOf('Stopping')).trimEn
 
 const IN_ORDER = 'Stopping: finishing requests in flight, within 10 s; a second signal stops at once.';
 
-test('says for how long it still accepts connections, and that a second signal has stopped it at once', async () => {
+test('says for how long it still accepts connections; a second signal stops it', async () => {
   const service = await startWith({ ...ENVIRONMENT, ...DELAY });
   service.kill('SIGTERM');
   await service.until(() => service.stderr().includes('Stopping'));
@@ -29,7 +29,7 @@ test('says for how long it still accepts connections, and that a second signal h
   ]);
 });
 
-test('opens no debugger at SIGUSR1, and waits for no SHUTDOWN_DELAY at SIGINT, which a person sends', async () => {
+test('opens no debugger at SIGUSR1, and waits for no SHUTDOWN_DELAY at SIGINT', async () => {
   const service = await startWith({ ...ENVIRONMENT, ...DELAY });
   service.kill('SIGUSR1');
   for (let n = 0; n < 20; n++) expect((await fetch(`${service.managementUrl}/live`)).status).toBe(200);

@@ -68,7 +68,7 @@ describe('a pipe', () => {
     return pipe;
   }
 
-  test('whose reader stalls lets it serve, write whole lines once it reads again, and end', async () => {
+  test('whose reader stalls lets it serve, and write whole lines later', async () => {
     const pipe = await fullPipe();
     const service = await start(`> ${pipe.path}`);
     await logUntilDropped(service);

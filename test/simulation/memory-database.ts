@@ -24,11 +24,11 @@ export function memoryDatabase(disk: ReturnType<typeof simulatedDisk>) {
       address,
       sql,
       rows: sql.prepare('select id, name, tag, deleted, changed from plants'),
-      leases: sql.prepare('select endpoint, holder from webhooks'),
+      leases: sql.prepare('select endpoint, holder, expires from webhooks'),
       epoch: sql.prepare('select store from change_feed').get()?.store,
     };
   }
-  let holders = new Map<unknown, unknown>();
+  let leases = new Map<unknown, Readonly<Record<string, unknown>>>();
   let main = opened(newAddress());
   return {
     connect: () => connect(),
@@ -39,9 +39,9 @@ export function memoryDatabase(disk: ReturnType<typeof simulatedDisk>) {
       }),
     /** To be called after each commit: nothing can be read while another transaction is open. */
     noteLeases(): void {
-      holders = new Map(main.leases.all().map(({ endpoint, holder }) => [endpoint, holder]));
+      leases = new Map(main.leases.all().map((lease) => [lease.endpoint, lease]));
     },
-    holderOf: (endpoint: string) => holders.get(endpoint),
+    leaseOf: (endpoint: string) => leases.get(endpoint),
     epoch: () => main.epoch,
     /** Endpoints that have failed or are parked, so that it takes long until they are tried again. */
     failing: () =>

@@ -140,10 +140,10 @@ export function planOf(seed: number, isOnPostgres: boolean): Plan {
   };
 }
 
+/** Some last longer than a lease. */
 function drawFault(fault: (typeof FAULTS)[number], { pick, int, next }: Random, length: number): Fault {
-  const milliseconds = next() * pick([100, length, 5_000]);
+  const milliseconds = next() * pick([100, length, 5_000, 60_000]);
   if (fault === 'disk') return { fault, what: pick(DISK_FAULTS), milliseconds };
-  // As long as a lease, too.
   if (fault === 'freeze') return { fault, milliseconds: pick([next() * 5_000, 38_000 + next() * 20_000]) };
   if (fault === 'clock')
     return { fault, jump: Math.floor((next() - 0.5) * pick([2_000, 120_000, 10 * 24 * 3_600_000])) };

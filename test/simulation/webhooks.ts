@@ -57,9 +57,12 @@ export function webhookReceivers(run: Run, table: Table, database: MemoryDatabas
   }
 
   function check(process: Process, name: string, { id, changed }: Message): void {
-    const holder = holders.get(`${database.holderOf(name)}`);
+    const lease = database.leaseOf(name);
+    const holder = holders.get(`${lease?.holder}`);
     if (run.isClockSteady && holder !== undefined && holder !== process && !holder.isDead)
       fail(`${process.name} sends to ${name}, whose lease ${holder.name} has`);
+    if (run.isClockSteady && holder === process && Number(lease?.expires) < Date.now() + NO_RESPONSE)
+      fail(`${process.name} begins a request to ${name} that may outlast its lease`);
     if (inFlight.has(`${process.name} ${name} ${id}`)) fail(`${name} gets two requests for ${id} at the same time`);
     if (run.isClockSteady && changed < (receiverOf(name).copy.get(id)?.changed ?? 0n))
       fail(`${name} gets ${id} as it was before`);

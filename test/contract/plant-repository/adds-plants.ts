@@ -10,7 +10,7 @@ export function addsPlants(open: Open): void {
     const { subject, plants, addAll } = opened(open);
     const stored = async (id: bigint) => (await subject.all()).filter((each) => each.id === id);
 
-    test('tells a new plant from the record that was there before, which it leaves untouched', async () => {
+    test('tells a new plant from a stored one, which it leaves untouched', async () => {
       const first = { id: 50n, name: 'Ficus carica', tag: 'fruit' };
       expect(await plants.add(first)).toBe('created');
       expect(await plants.add({ id: 50n, name: 'Ficus elastica' })).toEqual(first);
@@ -18,7 +18,7 @@ export function addsPlants(open: Open): void {
       expect(await stored(50n)).toEqual([first]);
     });
 
-    test('lets exactly one of 40 racing writers with one id win, and tells all of them which', async () => {
+    test('lets exactly one of 40 racing writers with one id win', async () => {
       // Four add each object.
       const racing = Array.from({ length: 10 }, (_, n) => ({ id: 51n, name: `writer ${n}`, tag: `${n}` }));
       const seen = await addAll([...racing, ...racing, ...racing, ...racing]);

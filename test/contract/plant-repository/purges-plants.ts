@@ -36,7 +36,7 @@ export function purgesPlants(open: Open, hour: string): void {
       expect((await walk()).changes).toEqual([plant(3n), plant(1n, 'new')]);
     });
 
-    test('forgets no younger ones than it shall, or only the one with the id, if that is deleted', async () => {
+    test('forgets none younger than it shall, or only the one with the id', async () => {
       await add(MIN_INT64, 2n, 3n, 4n);
       await remove(MIN_INT64, 2n, 3n);
       await own.query?.(`update plants set deleted = deleted - ${hour} where id = ${MIN_INT64}`);
@@ -50,7 +50,7 @@ export function purgesPlants(open: Open, hour: string): void {
       expect(found).toEqual([undefined, undefined, 'deleted', plant(4n)]);
     });
 
-    test('ends the positions before the last of what it has forgotten, in whatever order, and no others', async () => {
+    test('ends the positions before the last of what it has forgotten, and no others', async () => {
       await add(1n, 2n, 3n);
       await remove(1n);
       const before = (await walk()).next;
@@ -65,7 +65,7 @@ export function purgesPlants(open: Open, hour: string): void {
       expect((await walk(after)).changes).toEqual([plant(4n)]);
     });
 
-    test('lets a walk that began after it come to its end, also if another one then forgets less', async () => {
+    test('lets a walk that began after it come to its end', async () => {
       await add(1n, 2n, 3n, 4n);
       await remove(4n, 3n);
       await purge({ id: 3n });

@@ -19,7 +19,7 @@ test.each([
   ['a checkpoint', 'plants.db', 1, 'EIO', 5],
   ['a large checkpoint, in its thread,', 'plants.db', 1, 'EIO', 20],
 ])(
-  '%s whose sync of %s fails: no 200 for it, the service ends and says why, and starts with all it acknowledged',
+  '%s whose sync of %s fails gets no 200, and ends the service, which says why',
   async (_what, name, call, code, megabytes) => {
     const folder = await temporaryFolder();
     const service = await startService(folder, { DATA_DIR: folder, ACCESS_TOKENS: TOKEN });
@@ -51,7 +51,7 @@ test.each([
   },
 );
 
-test('a start whose checkpoint fails says so and leaves the WAL, which the next one writes again', async () => {
+test('a start whose checkpoint fails leaves the WAL, which the next one writes again', async () => {
   const folder = await temporaryFolder();
   const inject = 'inject=fsync,fdatasync:error=EIO:when=3';
   const wrapper = ['strace', '-f', '-P', join(folder, 'plants.db'), '-e', 'trace=fsync,fdatasync', '-e', inject];

@@ -40,7 +40,7 @@ async function kill(service: Service): Promise<void> {
   await service.exited;
 }
 
-test('a full disk is said, ends nothing, loses nothing, and is served from again once there is room', async () => {
+test('a full disk is reported, ends nothing and loses nothing', async () => {
   const { disk, start, refused, remount } = await smallDisk(20);
   const service = await start();
   const ready = async () => (await fetch(`${service.managementUrl}/ready`)).text();

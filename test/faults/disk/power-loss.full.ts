@@ -63,13 +63,13 @@ async function losses(model: Model, count: number, seed: number, entries = work.
 }
 
 test.each(['ext4', 'posix'] as const)(
-  `loses nothing that it acknowledged, and starts again, after ${MOMENTS} power losses in the model %s`,
+  `loses nothing by ${MOMENTS} power losses in the model %s, and starts again`,
   async (model) => {
     expect(await losses(model, MOMENTS, isLong ? Math.floor(Math.random() * 2 ** 31) : 1)).toEqual([]);
   },
 );
 
-test('has recorded commits, checkpoints, syncs of both that failed, and a WAL that wraps', async () => {
+test('has recorded commits, checkpoints, failed syncs, and a WAL that wraps', async () => {
   const counts = new Map<string, number>();
   for (const entry of work.entries) {
     const isOk = entry.op === 'response' && entry.status === 200;
