@@ -3,11 +3,9 @@ import { errors, type JWTPayload, jwtVerify } from 'jose';
 import type { Logger } from 'pino';
 import type { Access, Permission, Permissions, TokenVerifier } from '../../application/permissions.ts';
 import { PlantStoreError } from '../../domain/errors.ts';
-import { providerKeys } from './provider-keys.ts';
+import { type KeySource, providerKeys } from './provider-keys.ts';
 
-type KeySource = Parameters<typeof providerKeys>[0];
-
-interface JwtOptions extends KeySource {
+export interface JwtOptions extends KeySource {
   readonly issuer: string;
   /** Whom tokens are for: one of these. */
   readonly audiences: readonly string[];
@@ -19,8 +17,6 @@ interface JwtOptions extends KeySource {
    */
   readonly readScope: string | undefined;
   readonly writeScope: string | undefined;
-  /** How many tokens are remembered. */
-  readonly memory?: number;
 }
 
 interface Verified {
@@ -35,34 +31,35 @@ const ALGORITHMS = [
   ...['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'],
 ];
 
+/** Tokens that are remembered. */
+const TOKENS_MAX = 10_000;
+
 /** Milliseconds after which a refusal for the same reason is logged again. */
-const LOG_INTERVAL = 60_000;
+const LOG_INTERVAL_MS = 60_000;
 
 /** Seconds by which the clocks of the provider and of this machine may differ. */
-const CLOCK_TOLERANCE = 30;
+const CLOCK_TOLERANCE_S = 30;
 
 /**
  * Accepts the tokens (RFC 7519) that an identity provider has signed for this audience, until they expire. A verified
- * token is cached until it expires or the keys change, so that it costs no second signature check.
+ * token is remembered until it expires or the keys are fetched again, so that most requests cost no check of a signature.
  *
  * @returns a verifier that rejects with PlantStoreError `token_unverifiable` if it cannot know
  */
 export function jwtTokens(
-  { issuer, audiences, scopeClaims, readScope, writeScope, memory = 10_000, ...source }: JwtOptions,
+  { issuer, audiences, scopeClaims, readScope, writeScope, ...source }: JwtOptions,
   log: Logger,
 ): TokenVerifier {
-  /** By digest; the oldest first. */
+  const keys = providerKeys(source, log);
+  /** By digest, the oldest first. A verification that still runs with earlier keys has the map that belongs to these. */
   let remembered = new Map<string, Verified>();
-  const keys = providerKeys(source, log, () => {
-    // A new map: verifications still running with the old keys write into the old one.
-    remembered = new Map();
-  });
+  let keysOfRemembered = keys.current();
   /** When a refusal was logged last, by its reason. */
   const refusals = new Map<string, number>();
   const options = {
     algorithms: ALGORITHMS,
     issuer,
-    clockTolerance: CLOCK_TOLERANCE,
+    clockTolerance: CLOCK_TOLERANCE_S,
     requiredClaims: ['exp'],
   };
 
@@ -73,9 +70,9 @@ export function jwtTokens(
       const { payload } = await jwtVerify(token, keys.keyOf, options);
       if (!isFor(audiences, payload)) throw new errors.JWTClaimValidationFailed('', payload, 'aud');
       const [oldest] = verified.keys();
-      if (oldest !== undefined && verified.size >= memory) verified.delete(oldest);
+      if (oldest !== undefined && verified.size >= TOKENS_MAX) verified.delete(oldest);
       const access = { permissions: permissionsOf(payload), ...senderOf(payload) };
-      verified.set(digest, { access, expires: (Number(payload.exp) + CLOCK_TOLERANCE) * 1_000 });
+      verified.set(digest, { access, expires: (Number(payload.exp) + CLOCK_TOLERANCE_S) * 1_000 });
       return access;
     } catch (error) {
       if (error instanceof PlantStoreError) throw error;
@@ -89,7 +86,7 @@ export function jwtTokens(
   function logRefusal({ code, claim }: errors.JOSEError & { readonly claim?: unknown }): void {
     const reason = typeof claim === 'string' ? `${code} ${claim}` : code;
     const now = performance.now();
-    if (now - (refusals.get(reason) ?? Number.NEGATIVE_INFINITY) < LOG_INTERVAL) return;
+    if (now - (refusals.get(reason) ?? Number.NEGATIVE_INFINITY) < LOG_INTERVAL_MS) return;
     refusals.set(reason, now);
     log.info({ reason }, 'a signed token is not accepted');
   }
@@ -107,9 +104,13 @@ export function jwtTokens(
   keys.refresh();
   return (token) => {
     keys.refresh();
+    if (keys.current() !== keysOfRemembered) {
+      keysOfRemembered = keys.current();
+      remembered = new Map();
+    }
     const digest = hash('sha256', token, 'base64');
-    const known = remembered.get(digest);
-    return known !== undefined && Date.now() < known.expires ? known.access : verify(token, digest);
+    const verified = remembered.get(digest);
+    return verified !== undefined && Date.now() < verified.expires ? verified.access : verify(token, digest);
   };
 }
 

@@ -1,10 +1,18 @@
 import { BlockList, isIPv6 } from 'node:net';
-import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose';
+import {
+  createLocalJWKSet,
+  createRemoteJWKSet,
+  customFetch,
+  type JSONWebKeySet,
+  type JWKSCacheInput,
+  type JWTVerifyGetKey,
+  jwksCache,
+} from 'jose';
 import type { Logger } from 'pino';
 import { buildConnector, EnvHttpProxyAgent, request } from 'undici';
 import { PlantStoreError } from '../../domain/errors.ts';
 
-interface KeySource {
+export interface KeySource {
   /** Where the identity provider publishes its keys, or the discovery document that names that. */
   readonly jwksUrl: string;
   /** Whether plain HTTP may lead to private addresses. */
@@ -15,78 +23,67 @@ interface KeySource {
   readonly proxy?: Pick<EnvHttpProxyAgent.Options, 'httpsProxy' | 'noProxy'>;
 }
 
-/** Minimum milliseconds between two fetches, since unauthenticated clients choose which keys their tokens name. */
-const COOLDOWN = 5_000;
-
-/** Bytes of a key set or a discovery document: far more than any has, and no more than memory has room for. */
-const MAX_BYTES = 1024 ** 2;
+/** Milliseconds between two fetches, at least: unauthenticated clients choose which keys their tokens name. */
+const COOLDOWN_MS = 5_000;
 
 /** Milliseconds until a withdrawn key is noticed. */
-const REFRESH = 5 * 60_000;
+const REFRESH_MS = 5 * 60_000;
 
-/**
- * Fetches a JSON Web Key Set and caches it for as long as the provider is down. Fetches are paced here, so that a
- * provider that is down gets no request for each token.
- *
- * @param changed called when the keys differ from those before
- */
-export function providerKeys(source: KeySource, log: Logger, changed: () => void) {
-  const fetchKeySet = keySetFetcher(source);
-  let keys: JWTVerifyGetKey = () => {
-    throw new errors.JWKSNoMatchingKey();
-  };
-  let known = '';
-  let fetchedAt = Number.NEGATIVE_INFINITY;
-  let fetching: Promise<void> | undefined;
-  /** Why the last fetch failed, if it did. */
-  let failure: unknown;
+/** Bytes of a key set or a discovery document: far more than any has, and no more than memory has room for. */
+const DOCUMENT_BYTES_MAX = 1024 ** 2;
 
-  async function fetchKeys(): Promise<void> {
-    fetchedAt = Date.now();
-    try {
-      const set = await fetchKeySet();
-      const fetched = JSON.stringify(set);
-      if (fetched !== known) {
-        keys = createLocalJWKSet(set);
-        changed();
-      }
-      known = fetched;
-      failure = undefined;
-    } catch (error) {
-      failure = error;
-      log.warn({ err: error }, 'the keys of JWT_JWKS_URL could not be fetched; those fetched before stay valid');
-    }
-    fetching = undefined;
-  }
-
-  /** Fetches if the last fetch was at least this long ago. Concurrent callers share one fetch. */
-  async function fetchAfter(milliseconds: number): Promise<void> {
-    // The difference is negative when the clock was set back.
-    if (Math.abs(Date.now() - fetchedAt) >= milliseconds) fetching ??= fetchKeys();
-    await fetching;
-  }
-
+export interface ProviderKeys {
   /**
    * Finds the key that a token names, fetching the keys anew if it is unknown.
    *
    * @throws PlantStoreError `token_unverifiable` if it is unknown and the provider cannot be reached
    */
-  const keyOf: JWTVerifyGetKey = async (header, token) => {
-    try {
-      return await keys(header, token);
-    } catch (error) {
-      if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
-    }
-    await fetchAfter(COOLDOWN);
-    if (failure === undefined) return keys(header, token);
-    const why = 'the key of the access token cannot be fetched';
-    throw new PlantStoreError('token_unverifiable', why, { cause: failure });
-  };
+  readonly keyOf: JWTVerifyGetKey;
+  /** Fetches the keys in the background if the last fetch was long ago, to drop those that were withdrawn. */
+  refresh(): void;
+  /** The keys of the last fetch: another object after each. */
+  current(): unknown;
+}
 
+/** Fetches a JSON Web Key Set, and keeps it for as long as the provider is down. */
+export function providerKeys({ timeout = 3_000, ...source }: KeySource, log: Logger): ProviderKeys {
+  const fetchKeySet = keySetFetcher(source, timeout);
+  const cache: JWKSCacheInput = {};
+  let triedAt = Number.NEGATIVE_INFINITY;
+  /** Why the last fetch failed, if it did. */
+  let failure: PlantStoreError | undefined;
+  // The difference is negative when the clock was set back.
+  const hasTried = (milliseconds: number) => Math.abs(Date.now() - triedAt) < milliseconds;
+
+  const keyOf = createRemoteJWKSet(new URL(source.jwksUrl), {
+    cacheMaxAge: Number.POSITIVE_INFINITY,
+    cooldownDuration: COOLDOWN_MS,
+    timeoutDuration: timeout,
+    [jwksCache]: cache,
+    async [customFetch](url, { signal }) {
+      // jose counts its cool-down from the last success.
+      if (failure !== undefined && hasTried(COOLDOWN_MS)) throw failure;
+      triedAt = Date.now();
+      try {
+        const keySet = await fetchKeySet(url, signal);
+        createLocalJWKSet(keySet);
+        failure = undefined;
+        return Response.json(keySet);
+      } catch (error) {
+        log.warn({ err: error }, 'the keys of JWT_JWKS_URL could not be fetched; those fetched before stay valid');
+        const why = 'the key of the access token cannot be fetched';
+        failure = new PlantStoreError('token_unverifiable', why, { cause: error });
+        throw failure;
+      }
+    },
+  });
   return {
     keyOf,
-    /** Fetches the keys in the background if the last fetch was long ago, to drop those that were withdrawn. */
-    refresh: () => void fetchAfter(REFRESH),
+    refresh() {
+      // Whoever needs the keys gets the failure.
+      if (!hasTried(REFRESH_MS)) keyOf.reload().catch(() => {});
+    },
+    current: () => cache.jwks,
   };
 }
 
@@ -97,38 +94,30 @@ OWN.addAddress('::1', 'ipv6');
 
 /** Of RFC 1918, 6598 and 4193: no router of the internet forwards them. */
 const PRIVATE = new BlockList();
-for (const [network, bits] of [
-  ['10.0.0.0', 8],
-  ['172.16.0.0', 12],
-  ['192.168.0.0', 16],
-  ['100.64.0.0', 10],
-] as const) {
-  PRIVATE.addSubnet(network, bits);
-}
+PRIVATE.addSubnet('10.0.0.0', 8);
+PRIVATE.addSubnet('172.16.0.0', 12);
+PRIVATE.addSubnet('192.168.0.0', 16);
+PRIVATE.addSubnet('100.64.0.0', 10);
 PRIVATE.addSubnet('fc00::', 7, 'ipv6');
 
 /**
  * Fetches a key set from its own URL or from that of a discovery document, which names it. Plain HTTP leads to this
  * machine only, or also to private addresses: whoever forges keys in transit has every permission.
  */
-function keySetFetcher({ jwksUrl, allowHttp, timeout = 3_000, proxy = {} }: KeySource): () => Promise<JSONWebKeySet> {
-  const { httpsProxy = '', noProxy = '' } = proxy;
+function keySetFetcher({ allowHttp, proxy: { httpsProxy = '', noProxy = '' } = {} }: KeySource, timeout: number) {
   // Plain HTTP never goes through the proxy, which could connect to any address.
-  const direct = { httpProxy: '', httpsProxy, noProxy, maxResponseSize: MAX_BYTES };
+  const direct = { httpProxy: '', httpsProxy, noProxy, maxResponseSize: DOCUMENT_BYTES_MAX };
   const dispatcher = new EnvHttpProxyAgent({ ...direct, connect: privateConnector(allowHttp, timeout) });
 
-  async function fetchJson(url: string, signal: AbortSignal): Promise<unknown> {
+  return async function fetchKeySet(url: string, signal: AbortSignal): Promise<JSONWebKeySet> {
     const headers = { accept: 'application/json, application/jwk-set+json' };
     const { statusCode, body } = await request(url, { dispatcher, headers, signal });
-    if (statusCode === 200) return body.json();
-    await body.dump();
-    throw new Error(`${url} responded with ${statusCode}`);
-  }
-  return async () => {
-    const signal = AbortSignal.timeout(timeout);
-    const document = Object(await fetchJson(jwksUrl, signal)) as JSONWebKeySet & { readonly jwks_uri?: unknown };
-    const { jwks_uri: other } = document;
-    return typeof other === 'string' ? ((await fetchJson(other, signal)) as JSONWebKeySet) : document;
+    if (statusCode !== 200) {
+      await body.dump();
+      throw new Error(`${url} responded with ${statusCode}`);
+    }
+    const document = Object(await body.json()) as JSONWebKeySet & { readonly jwks_uri?: unknown };
+    return typeof document.jwks_uri === 'string' ? fetchKeySet(document.jwks_uri, signal) : document;
   };
 }
 

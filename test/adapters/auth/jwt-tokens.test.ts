@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { pino } from 'pino';
-import { jwtTokens } from '../../../src/adapters/auth/jwt-tokens.ts';
+import { type JwtOptions, jwtTokens } from '../../../src/adapters/auth/jwt-tokens.ts';
 import type { TokenVerifier } from '../../../src/application/permissions.ts';
 import { eventually } from '../../support/eventually.ts';
 import { atEnd, forEachTest } from '../../support/lifetimes.ts';
@@ -14,8 +14,6 @@ import {
   startIdentityProvider,
   tokenOf,
 } from '../../support/servers/identity-provider.ts';
-
-type JwtOptions = Parameters<typeof jwtTokens>[0];
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
