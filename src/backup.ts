@@ -19,15 +19,15 @@ Exit codes: 0 done; 1 there is no copy.`;
 
 await runCommand('backup', USAGE, backupArguments, run);
 
-function backupArguments(args: string[]) {
+function backupArguments(args: string[]): string {
   const { positionals } = parseArgs({ args, options: {}, allowPositionals: true });
   const [file, ...more] = positionals;
   if (!file || more.length > 0) throw new Error('name one file for the copy');
-  return { file };
+  return file;
 }
 
 /** @returns the exit code */
-async function run({ file }: ReturnType<typeof backupArguments>): Promise<number> {
+async function run(file: string): Promise<number> {
   const config = readDatabaseConfig();
   if (config.kind === 'postgres') {
     throw new Error('DATABASE_URL is set: pg_dump copies a database of Postgres (docs/postgres.md)');

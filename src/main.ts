@@ -36,11 +36,12 @@ await runCommand('start', USAGE, () => parseArgs({}), run, 'Plant Store cannot s
 /** @returns the exit code, once the service has started */
 async function run(): Promise<number> {
   const config = readConfig();
-  const log = await createLog(config.logLevel);
+  const log = await createLog(config.LOG_LEVEL);
   const app = await startApp(config, log);
-  stopAtSignals({ ...config, close: app.close });
+  const { SHUTDOWN_DELAY: shutdownDelay, SHUTDOWN_TIMEOUT: shutdownTimeout } = config;
+  stopAtSignals({ shutdownDelay, shutdownTimeout, close: app.close });
   say(`Plant Store listens at ${app.apiUrl}, management at ${app.managementUrl}`);
-  if (config.api.pages) {
+  if (config.PAGES) {
     const token = app.ownToken === undefined ? '' : `#token=${encodeURIComponent(app.ownToken)}`;
     say(`Plants: ${app.apiUrl}/${token}`);
     say(`API documentation: ${app.apiUrl}/docs`);

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import type { Maintenance } from './application/maintenance.ts';
+import type { Maintenance, PurgeSelection } from './application/maintenance.ts';
 import { withStore } from './bootstrap/open-store.ts';
 import { formatCount, showProgress } from './cli/progress.ts';
 import { runCommand } from './cli/run-command.ts';
@@ -30,19 +30,24 @@ interrupted by Ctrl-C, by SIGTERM.
 Example: npm run purge -- --deleted-before 90d`;
 
 /** Seconds after which a statement that was given up is taken to have run or ended: nobody can know it. */
-const SAFE_AGE = 3_600;
+const SAFE_AGE_S = 3_600;
 
 const NONE = 'no such plant was deleted at least an hour ago (see --help)';
 
-/** In seconds. */
-const UNITS = { d: 86_400, h: 3_600, m: 60, s: 1 } as const;
+const UNITS_IN_S = { d: 86_400, h: 3_600, m: 60, s: 1 } as const;
+
+interface Purge {
+  readonly selection: PurgeSelection;
+  /** Whether plants are forgotten, and not only counted. */
+  readonly isConfirmed: boolean;
+}
 
 const stop = stopRequest('Stopping');
 
 await runCommand('purge', USAGE, purgeArguments, run);
 
 /** @throws Error, saying what is wrong with the command line */
-function purgeArguments(args: string[]) {
+function purgeArguments(args: string[]): Purge {
   const { values } = parseArgs({
     args,
     options: {
@@ -54,7 +59,7 @@ function purgeArguments(args: string[]) {
   const { id, 'deleted-before': age, yes } = values;
   if ((id === undefined) === (age === undefined)) throw new Error('give either --deleted-before or --id');
   const selection = {
-    minAge: Math.max(age === undefined ? 0 : secondsIn(age), SAFE_AGE),
+    minAge: Math.max(age === undefined ? 0 : secondsIn(age), SAFE_AGE_S),
     id: id === undefined ? undefined : idIn(id),
   };
   return { selection, isConfirmed: yes };
@@ -63,7 +68,7 @@ function purgeArguments(args: string[]) {
 function secondsIn(age: string): number {
   const [, count, unit] = /^(\d{1,6})([dhms])$/.exec(age) ?? [];
   if (count === undefined) throw new Error('--deleted-before must be a time like 90d, 12h or 90m');
-  return Number(count) * UNITS[unit as keyof typeof UNITS];
+  return Number(count) * UNITS_IN_S[unit as keyof typeof UNITS_IN_S];
 }
 
 function idIn(text: string): bigint {
@@ -73,7 +78,7 @@ function idIn(text: string): bigint {
 }
 
 /** @returns the exit code */
-async function run({ selection, isConfirmed }: ReturnType<typeof purgeArguments>): Promise<number> {
+async function run({ selection, isConfirmed }: Purge): Promise<number> {
   let plants = 0;
   const work = async ({ purge }: Maintenance) => {
     const hideProgress = showProgress(() => ({ plants, part: undefined }), process.stderr);

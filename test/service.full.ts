@@ -230,7 +230,7 @@ const outcomeWith = async (environment: Record<string, string>) =>
 
 test('cannot start on a PORT in use, and says so', async () => {
   const PORT = `${await listening(createServer())}`;
-  const message = `PORT ${PORT} is in use: stop the process that listens there, or set PORT to another port`;
+  const message = `another process listens at PORT ${PORT}: stop it, or set PORT to another port`;
   const stderr = `Plant Store cannot start.\n${message}\n`;
   expect(await outcomeWith({ PORT })).toMatchObject({ code: 1, stderr });
 });

@@ -5,7 +5,7 @@ import { pino } from 'pino';
 import { errorKinds } from '../src/adapters/http/errors.ts';
 import { logRequest } from '../src/adapters/http/middleware/log-line.ts';
 import { prometheusMetrics } from '../src/adapters/metrics/metrics.ts';
-import { ALL_VARIABLES } from '../src/config/reader.ts';
+import { type Table, VARIABLES } from '../src/config/variables.ts';
 import { PlantStoreError } from '../src/domain/errors.ts';
 
 /*
@@ -109,7 +109,11 @@ function errors(): Row[] {
 }
 
 function variables(): Row[] {
-  return ALL_VARIABLES.map(({ name, rule, text = '' }) => ({ name, cells: [text], words: [rule.mustBe] }));
+  return Object.entries<Table[string]>(VARIABLES).map(([name, [rule, fallback, shown = fallback ?? '']]) => ({
+    name,
+    cells: [shown],
+    words: [rule.mustBe],
+  }));
 }
 
 /** The members of the line of a request that has failed: others have some of them. */
@@ -148,9 +152,11 @@ async function metrics(): Promise<Row[]> {
 
 /** .env.example has a line for each variable, with its default or with an example. */
 function withDefaults(file: string): string {
-  const defaults = new Map(ALL_VARIABLES.map(({ name, fallback, text }) => [name, fallback === undefined ? '' : text]));
+  const defaults = new Map(
+    Object.entries<Table[string]>(VARIABLES).map(([name, [, fallback = '']]) => [name, fallback]),
+  );
   const namesIn = (line: string) => /^# (\w+)=/.exec(line)?.slice(1) ?? [];
   const lines = file.split('\n').filter((line) => namesIn(line).every((name) => defaults.has(name)));
-  const all = completed(lines, ALL_VARIABLES, namesIn, ({ name }) => `# ${name}=`);
+  const all = completed(lines, variables(), namesIn, ({ name }) => `# ${name}=`);
   return all.map((line) => line.replace(/(?<=^# (\w+)=).*/, (value, name) => defaults.get(name) || value)).join('\n');
 }

@@ -6,6 +6,7 @@ import { serve } from '../adapters/http/server.ts';
 import { prometheusMetrics } from '../adapters/metrics/metrics.ts';
 import { useCases } from '../application/use-cases.ts';
 import type { Config } from '../config/config.ts';
+import { REQUEST_BYTES_MAX } from '../config/rules.ts';
 import { openStore } from './open-store.ts';
 import { tokenVerifier } from './token-verifier.ts';
 import { startWebhooks } from './webhooks.ts';
@@ -26,7 +27,12 @@ async function start(config: Config, log: Logger, opened: AsyncDisposableStack) 
   const metrics = prometheusMetrics();
 
   // Driven side: the database.
-  const store = await openStore(config.database, { ...config, log, onInsert: metrics.inserted });
+  const store = await openStore(config.database, {
+    storeTimeout: config.STORE_TIMEOUT,
+    webhooks: config.webhooks,
+    log,
+    onInsert: metrics.inserted,
+  });
   opened.defer(() => store.close());
 
   // Readiness: whether the service should receive requests.
@@ -42,14 +48,17 @@ async function start(config: Config, log: Logger, opened: AsyncDisposableStack) 
   const { verifyToken, ownToken } = await tokenVerifier(config, log, opened);
   const stopWebhooks = await startWebhooks(config, store, log, metrics);
   opened.defer(stopWebhooks);
-  const { host, port, reusePort, baseUrl } = config.api;
   const app = api({
-    ...config,
-    ...config.api,
-    baseUrl: () => baseUrl ?? apiServer.url,
     cases: useCases(store),
     verifyToken,
     isReady: ready.recently,
+    baseUrl: () => config.BASE_URL ?? apiServer.url,
+    corsOrigins: config.CORS_ORIGINS,
+    pages: config.PAGES,
+    bodyLimit: config.BODY_LIMIT,
+    limits: { maxRequests: config.MAX_REQUESTS, maxRequestBytes: REQUEST_BYTES_MAX },
+    maxStreams: config.MAX_STREAMS,
+    maxFollowers: config.MAX_FOLLOWERS,
     log,
     observer: metrics,
   });
@@ -58,18 +67,21 @@ async function start(config: Config, log: Logger, opened: AsyncDisposableStack) 
     streams: app.streams,
     followers: app.followers,
     ready: store.ready,
-    ...store.measures,
+    connections: store.measures.connections,
+    changesLag: store.measures.changesLag,
   });
-  const operators = config.management;
-  const managementApp = management(ready, metrics.text, operators.host, log);
-  const listening = serve(managementApp, operators.host, operators.port, log);
-  const managementServer = await orPortProblem('MANAGEMENT_', operators.port, listening);
+  const { HOST, PORT, MANAGEMENT_HOST, MANAGEMENT_PORT } = config;
+  const managementApp = management(ready, metrics.text, MANAGEMENT_HOST, log);
+  const managementServer = await orPortProblem(
+    'MANAGEMENT_PORT',
+    MANAGEMENT_PORT,
+    serve(managementApp, MANAGEMENT_HOST, MANAGEMENT_PORT, log),
+  );
   opened.defer(() => managementServer.close(0));
-  const { maxConnections, keepAliveTimeout } = config;
-  const serving = serve(app, host, port, log, { maxConnections, keepAliveTimeout }, reusePort);
-  const apiServer = await orPortProblem('', port, serving);
+  const limits = { maxConnections: config.MAX_CONNECTIONS, keepAliveTimeout: config.KEEP_ALIVE_TIMEOUT };
+  const apiServer = await orPortProblem('PORT', PORT, serve(app, HOST, PORT, log, limits, config.REUSE_PORT));
   // The remaining time is for closing the database.
-  opened.defer(() => apiServer.close(config.shutdownTimeout * 0.9, acceptFor));
+  opened.defer(() => apiServer.close(config.SHUTDOWN_TIMEOUT * 0.9, acceptFor));
   state = 'serving';
 
   return {
@@ -83,7 +95,7 @@ async function start(config: Config, log: Logger, opened: AsyncDisposableStack) 
     ready: store.ready,
     /**
      * Fails /ready, accepts connections for so many more milliseconds, drains the requests in flight and closes the database,
-     * all within `shutdownTimeout`. Without them, idle connections are not kept for a request that may be on its way.
+     * all within SHUTDOWN_TIMEOUT. Without them, idle connections are not kept for a request that may be on its way.
      */
     close(milliseconds?: number): Promise<void> {
       state = 'shutting down';
@@ -96,16 +108,16 @@ async function start(config: Config, log: Logger, opened: AsyncDisposableStack) 
   };
 }
 
-/** @throws Error, saying what to do, in place of Node's own if a server cannot listen at the port of `${prefix}PORT` */
-async function orPortProblem<T>(prefix: '' | 'MANAGEMENT_', port: number, listening: Promise<T>): Promise<T> {
+/** @throws Error, saying what to do, in place of Node's own if a server cannot listen at the port of this variable */
+async function orPortProblem<T>(variable: 'PORT' | 'MANAGEMENT_PORT', port: number, listening: Promise<T>): Promise<T> {
   try {
     return await listening;
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     throw new Error(
       code === 'EADDRINUSE'
-        ? `${prefix}PORT ${port} is in use: stop the process that listens there, or set ${prefix}PORT to another port`
-        : `${message}: change ${prefix}HOST or ${prefix}PORT`,
+        ? `another process listens at ${variable} ${port}: stop it, or set ${variable} to another port`
+        : `${message}: change ${variable.replace('PORT', 'HOST')} or ${variable}`,
     );
   }
 }

@@ -25,7 +25,9 @@ export interface Store extends PlantRepository, ReadEntries {
 }
 
 /** What a store needs beside its database. */
-export interface StoreOptions extends Pick<Config, 'storeTimeout' | 'webhooks'> {
+export interface StoreOptions extends Pick<Config, 'webhooks'> {
+  /** Milliseconds for which a request may wait for the store. */
+  readonly storeTimeout: number;
   readonly log: Logger;
   /** Called with the number of plants in each INSERT. */
   readonly onInsert: (plants: number) => void;

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { prometheusMetrics } from '../adapters/metrics/metrics.ts';
+import type { Metrics } from '../adapters/metrics/metrics.ts';
 import { MISSING_ROW } from '../adapters/sql/webhooks/endpoints-problem.ts';
 import { deliverWebhooks } from '../application/webhooks/deliver-webhooks.ts';
 import type { DeliveryObserver } from '../application/webhooks/ports.ts';
@@ -9,10 +9,10 @@ import { ownVersion } from '../runtime/own-version.ts';
 import type { Store } from './store.ts';
 
 /** Milliseconds that the start waits for a database to say whether it has a feed. */
-const CHECK_TIMEOUT = 1_000;
+const CHECK_MS_MAX = 1_000;
 
 /** Milliseconds that the end waits for what is acknowledged to be stored. */
-const END_TIMEOUT = 500;
+const END_MS_MAX = 500;
 
 /**
  * Announces all plants that are written, in the background.
@@ -24,10 +24,10 @@ export async function startWebhooks(
   { webhooks: endpoints, proxy }: Pick<Config, 'webhooks' | 'proxy'>,
   store: Store,
   log: Logger,
-  metrics: Pick<ReturnType<typeof prometheusMetrics>, 'webhooks'>,
+  metrics: Pick<Metrics, 'webhooks'>,
 ): Promise<() => Promise<void>> {
   if (endpoints.length === 0) return async () => {};
-  if (!(await Promise.race([store.hasFeed(), delay(CHECK_TIMEOUT, true, { ref: false })]))) {
+  if (!(await Promise.race([store.hasFeed(), delay(CHECK_MS_MAX, true, { ref: false })]))) {
     throw new Error(
       'Webhooks need the feed of changes, which a table that Citus distributes does not have: ' +
         'unset WEBHOOK_URLS and WEBHOOKS_FILE.',
@@ -54,23 +54,23 @@ export async function startWebhooks(
   let ending: Promise<unknown> | undefined;
   return async () => {
     end.abort();
-    ending ??= close().then(() => Promise.race([delivering, delay(END_TIMEOUT, undefined, { ref: false })]));
+    ending ??= close().then(() => Promise.race([delivering, delay(END_MS_MAX, undefined, { ref: false })]));
     await ending;
   };
 }
 
 /** Milliseconds after which what goes on is logged again. */
-const LOG_INTERVAL = 60_000;
+const LOG_INTERVAL_MS = 60_000;
 
-function observerOf(log: Logger, metrics: Pick<DeliveryObserver, 'delivered'>) {
-  const logged = new Map<string, number>();
+function observerOf(log: Logger, metrics: Pick<DeliveryObserver, 'delivered'>): DeliveryObserver {
+  const loggedAt = new Map<string, number>();
   function isDue(subject: string): boolean {
     const now = performance.now();
-    if (now - (logged.get(subject) ?? Number.NEGATIVE_INFINITY) < LOG_INTERVAL) return false;
-    logged.set(subject, now);
+    if (now - (loggedAt.get(subject) ?? Number.NEGATIVE_INFINITY) < LOG_INTERVAL_MS) return false;
+    loggedAt.set(subject, now);
     return true;
   }
-  const observer: DeliveryObserver = {
+  return {
     delivered: metrics.delivered,
     failed(webhook, { reason, failures, retryIn, isParked, failing: { changed, id } }) {
       const plant = { changed: `${changed}`, id: `${id}` };
@@ -84,5 +84,4 @@ function observerOf(log: Logger, metrics: Pick<DeliveryObserver, 'delivered'>) {
       if (isDue(webhook)) log.error({ webhook }, `webhook gets nothing: ${MISSING_ROW}`);
     },
   };
-  return observer;
 }

@@ -81,24 +81,31 @@ const isDefinite = (status: number) =>
   status === 501 || (status !== NONE && status < 500 && status !== TOO_SLOW && status !== 429);
 
 const ADDRESS = {
-  url: { name: 'PLANT_STORE_URL', rule: rules.httpUrl, fallback: undefined },
-  token: { name: 'PLANT_STORE_TOKEN', rule: rules.bearerToken, fallback: undefined },
-  proxy: VARIABLES.proxy,
-};
+  PLANT_STORE_URL: [rules.httpUrl],
+  PLANT_STORE_TOKEN: [rules.bearerToken],
+  HTTPS_PROXY: VARIABLES.HTTPS_PROXY,
+  NO_PROXY: VARIABLES.NO_PROXY,
+} as const;
 
 /** The service of PLANT_STORE_URL, or else that of this folder, whose token goes nowhere else. @throws Error if none is known */
 function serviceAddress() {
-  const { url, token, proxy } = checked(environment(), ({ read }) => read(ADDRESS));
+  const {
+    PLANT_STORE_URL: url,
+    PLANT_STORE_TOKEN: token,
+    HTTPS_PROXY: httpsProxy = '',
+    NO_PROXY: noProxy = '',
+  } = checked(environment(), ({ read }) => read(ADDRESS));
+  const proxy = { httpsProxy, noProxy };
   if (url && token) return { url: url.replace(/\/$/, ''), token, proxy };
   const advice = 'set PLANT_STORE_URL and PLANT_STORE_TOKEN';
   if (url || token) throw new Error(`${advice}, or neither of them`);
-  const { api, tokens, ownTokenFolder } = readConfig();
+  const { HOST, PORT, tokens, ownTokenFolder } = readConfig();
   // A container that listens at :: often has no ::1.
-  const host = ['0.0.0.0', '::'].includes(api.host) ? '127.0.0.1' : api.host;
+  const host = ['0.0.0.0', '::'].includes(HOST) ? '127.0.0.1' : HOST;
   const file = ownTokenFolder === undefined ? '' : join(ownTokenFolder, 'access-token');
   const [configured] = tokens.full.map(namedToken);
   const own = configured?.token ?? (existsSync(file) ? readFileSync(file, 'utf8').trim() : undefined);
   if (!own) throw new Error(`this folder has no token that may create: start the service, or ${advice}`);
-  if (api.port === 0) throw new Error(`PORT is 0, so only the service knows where it listens: ${advice}`);
-  return { url: `http://${host.includes(':') ? `[${host}]` : host}:${api.port}`, token: own, proxy };
+  if (PORT === 0) throw new Error(`PORT is 0, so only the service knows where it listens: ${advice}`);
+  return { url: `http://${host.includes(':') ? `[${host}]` : host}:${PORT}`, token: own, proxy };
 }

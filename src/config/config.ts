@@ -1,54 +1,68 @@
-import type { jwtTokens } from '../adapters/auth/jwt-tokens.ts';
-import { namedToken } from '../adapters/auth/static-tokens.ts';
+import type { JwtOptions } from '../adapters/auth/jwt-tokens.ts';
+import { namedToken, type TokenLists } from '../adapters/auth/static-tokens.ts';
 import type { PostgresOptions } from '../adapters/postgres/connections/pool.ts';
 import { urlProblem } from '../adapters/postgres/connections/url.ts';
+import type { WebhookEndpoint } from '../adapters/webhooks/webhook-sender.ts';
 import { environment } from './environment.ts';
-import { checked, type Reader, type Values } from './reader.ts';
-import { MAX_REQUEST_BYTES, rules } from './rules.ts';
-import { VARIABLES } from './variables.ts';
+import { checked, type Reader } from './reader.ts';
+import { rules } from './rules.ts';
+import { VARIABLES, type Values } from './variables.ts';
 import { webhookEndpoints } from './webhooks.ts';
 
 type DatabaseConfig =
   | ({ readonly kind: 'postgres' } & PostgresOptions)
   | { readonly kind: 'embedded'; readonly dataDir: string };
 
-const TOKENS = ['ACCESS_TOKENS', 'ACCESS_TOKENS_FILE', 'READ_TOKENS', 'READ_TOKENS_FILE'];
+/** The values of the variables by their names, and what several of them say together. */
+export interface Config extends Values<typeof VARIABLES> {
+  readonly database: DatabaseConfig;
+  /** Accepted bearer tokens. */
+  readonly tokens: TokenLists;
+  readonly tokenFiles: readonly string[];
+  /** Reads the accepted bearer tokens again. @throws Error as at the start */
+  readonly readTokens: () => TokenLists;
+  /** Whose signed tokens are accepted as well. */
+  readonly jwt: Omit<JwtOptions, 'proxy'> | undefined;
+  /** Where the service keeps a token of its own; undefined if it accepts configured ones instead. */
+  readonly ownTokenFolder: string | undefined;
+  readonly webhooks: readonly WebhookEndpoint[];
+  /** Through which https:// URLs are requested, of webhooks and of keys, or not used. */
+  readonly proxy: { readonly httpsProxy: string; readonly noProxy: string };
+}
+
+const { DATABASE_URL, MIGRATION_DATABASE_URL, POOL_SIZE, STATEMENT_TIMEOUT, DATA_DIR } = VARIABLES;
+const DATABASE = { DATABASE_URL, MIGRATION_DATABASE_URL, POOL_SIZE, STATEMENT_TIMEOUT, DATA_DIR };
+
+const { ACCESS_TOKENS, ACCESS_TOKENS_FILE, READ_TOKENS, READ_TOKENS_FILE } = VARIABLES;
+const TOKENS = { ACCESS_TOKENS, ACCESS_TOKENS_FILE, READ_TOKENS, READ_TOKENS_FILE };
 
 /** Signed tokens need all of them. */
 const SIGNED = ['JWT_JWKS_URL', 'JWT_ISSUER', 'JWT_AUDIENCE'];
-
-export type Config = ReturnType<typeof readConfig>;
-
-/** Milliseconds, or half of SHUTDOWN_TIMEOUT if that is less. */
-const SHUTDOWN_DELAY = 5_000;
 
 /**
  * Reads the whole configuration; a variable that is empty counts as not set.
  *
  * @throws Error with a line for each variable that is wrong, naming it and what it must be
  */
-export function readConfig(source: NodeJS.ProcessEnv = environment()) {
+export function readConfig(source: NodeJS.ProcessEnv = environment()): Config {
   return checked(source, (reader) => {
     const values = reader.read(VARIABLES);
-    const database = databaseConfig(values.database, reader);
-    const tokens = tokenLists(values.tokens, reader);
-    const jwt = jwtConfig(values.jwt, reader);
+    const { SHUTDOWN_DELAY: delay, SHUTDOWN_TIMEOUT: timeout } = values;
+    const database = databaseConfig(values, 'DATABASE_URL', reader);
+    const tokens = tokenLists(values, reader);
+    const jwt = jwtConfig(values, reader);
     const hasTokens = tokens.full.length > 0 || tokens.reading.length > 0 || jwt !== undefined;
     const config = {
       ...values,
+      SHUTDOWN_DELAY: reader.isSet('SHUTDOWN_DELAY') ? delay : Math.min(delay, timeout / 2),
       database,
-      /** Accepted bearer tokens. */
       tokens,
-      /** Whose signed tokens are accepted as well. */
-      jwt,
-      /** Where the service keeps a token of its own; undefined if it accepts configured ones instead. */
-      ownTokenFolder: database.kind === 'embedded' && !hasTokens ? database.dataDir : undefined,
       tokenFiles: ['ACCESS_TOKENS_FILE', 'READ_TOKENS_FILE'].flatMap((name) => source[name] || []),
-      /** Reads the accepted bearer tokens again. @throws Error as at the start */
-      readTokens: () => checked(source, (again) => tokenLists(again.read(VARIABLES.tokens), again)),
-      webhooks: webhookEndpoints(values.webhooks, reader.isSet, reader.problem),
-      limits: { maxRequests: values.maxRequests, maxRequestBytes: MAX_REQUEST_BYTES },
-      shutdownDelay: values.shutdownDelay ?? Math.min(SHUTDOWN_DELAY, values.shutdownTimeout / 2),
+      readTokens: () => checked(source, (again) => tokenLists(again.read(TOKENS), again)),
+      jwt,
+      ownTokenFolder: database.kind === 'embedded' && !hasTokens ? database.dataDir : undefined,
+      webhooks: webhookEndpoints(values, reader),
+      proxy: { httpsProxy: values.HTTPS_PROXY ?? '', noProxy: values.NO_PROXY ?? '' },
     };
     checkTogether(config, reader);
     return config;
@@ -58,27 +72,27 @@ export function readConfig(source: NodeJS.ProcessEnv = environment()) {
 /** Reads what a command without the service needs: its database, perhaps with a role of its own. @throws Error */
 export function readDatabaseConfig(source: NodeJS.ProcessEnv = environment()): DatabaseConfig {
   return checked(source, (reader) => {
-    const values = reader.read(VARIABLES.database);
-    return databaseConfig(values, reader, values.migrationUrl === undefined ? 'url' : 'migrationUrl');
+    const name = reader.isSet('MIGRATION_DATABASE_URL') ? 'MIGRATION_DATABASE_URL' : 'DATABASE_URL';
+    return databaseConfig(reader.read(DATABASE), name, reader);
   });
 }
 
 function databaseConfig(
-  values: Values<typeof VARIABLES.database>,
+  values: Values<typeof DATABASE>,
+  name: 'DATABASE_URL' | 'MIGRATION_DATABASE_URL',
   { problem }: Reader,
-  key: 'url' | 'migrationUrl' = 'url',
 ): DatabaseConfig {
-  const { [key]: url, dataDir, poolSize, statementTimeout } = values;
+  const { [name]: url, DATA_DIR: dataDir, POOL_SIZE: poolSize, STATEMENT_TIMEOUT: statementTimeout } = values;
   if (url === undefined) return { kind: 'embedded', dataDir };
-  const wrong = urlProblem(url);
-  if (wrong !== undefined) problem(`${VARIABLES.database[key].name} ${wrong}`);
+  const fault = urlProblem(url);
+  if (fault !== undefined) problem(`${name} ${fault}`);
   return { kind: 'postgres', url, poolSize, statementTimeout };
 }
 
 /** Tokens that permit everything, and tokens that permit reading only, each perhaps with a name. */
-function tokenLists(values: Values<typeof VARIABLES.tokens>, { problem }: Reader) {
-  const full = [...values.full, ...values.fullFile];
-  const reading = [...values.reading, ...values.readingFile];
+function tokenLists(values: Values<typeof TOKENS>, { problem }: Reader): TokenLists {
+  const full = [values.ACCESS_TOKENS, values.ACCESS_TOKENS_FILE].flatMap((list) => list ?? []);
+  const reading = [values.READ_TOKENS, values.READ_TOKENS_FILE].flatMap((list) => list ?? []);
   const bare = (list: readonly string[]) => new Set(list.map((configured) => namedToken(configured).token));
   if (!bare(full).isDisjointFrom(bare(reading))) {
     problem('a token of ACCESS_TOKENS or ACCESS_TOKENS_FILE must not be in READ_TOKENS or READ_TOKENS_FILE, too');
@@ -90,23 +104,23 @@ function tokenLists(values: Values<typeof VARIABLES.tokens>, { problem }: Reader
   return { full, reading };
 }
 
-function jwtConfig(
-  values: Values<typeof VARIABLES.jwt>,
-  { isSet, problem }: Reader,
-): Parameters<typeof jwtTokens>[0] | undefined {
-  const { jwksUrl, issuer, audiences, allowHttp } = values;
+function jwtConfig(values: Values<typeof VARIABLES>, { isSet, problem }: Reader): Config['jwt'] {
+  const { JWT_JWKS_URL: jwksUrl, JWT_ISSUER: issuer, JWT_AUDIENCE: audiences, JWT_ALLOW_HTTP: allowHttp } = values;
+  const { JWT_SCOPE_CLAIM: scopeClaims, JWT_READ_SCOPE: readScope, JWT_WRITE_SCOPE: writeScope } = values;
   if (jwksUrl && !allowHttp && rules.httpsOrLoopbackUrl.parse(jwksUrl) === undefined) {
     problem(
       `JWT_JWKS_URL must be ${rules.httpsOrLoopbackUrl.mustBe}: JWT_ALLOW_HTTP=true permits private addresses, too`,
     );
   }
   const scopes = ['JWT_READ_SCOPE', 'JWT_WRITE_SCOPE'];
-  if (jwksUrl && !scopes.some(isSet) && values.scopeClaims !== VARIABLES.jwt.scopeClaims.fallback) {
+  if (jwksUrl && !scopes.some(isSet) && scopeClaims.join() !== VARIABLES.JWT_SCOPE_CLAIM[1]) {
     problem(
       'JWT_READ_SCOPE or JWT_WRITE_SCOPE must be set too, since JWT_SCOPE_CLAIM is: without them, no scope is needed',
     );
   }
-  if (jwksUrl && issuer && audiences) return { ...values, jwksUrl, issuer, audiences };
+  if (jwksUrl && issuer && audiences) {
+    return { jwksUrl, allowHttp, issuer, audiences, scopeClaims, readScope, writeScope };
+  }
   const present = [...SIGNED, ...scopes].find(isSet);
   const missing = SIGNED.filter((name) => present && !isSet(name));
   for (const name of missing) problem(`${name} must be set too, since ${present} is`);
@@ -115,29 +129,27 @@ function jwtConfig(
 
 /** Notes which variables contradict each other. */
 function checkTogether(config: Config, { isSet, problem }: Reader): void {
-  const { api, management, database, shutdownDelay, shutdownTimeout, jwt, webhooks } = config;
-  const { httpsProxy } = config.proxy;
-  if (isSet('DATABASE_URL') && ![...TOKENS, ...SIGNED].some(isSet)) {
+  const { HOST, PORT, MANAGEMENT_HOST, MANAGEMENT_PORT, HTTPS_PROXY } = config;
+  if (isSet('DATABASE_URL') && ![...Object.keys(TOKENS), ...SIGNED].some(isSet)) {
     problem(
-      `one of ${TOKENS.join(', ')}, JWT_JWKS_URL must be set when DATABASE_URL is: openssl rand -hex 32 makes a token`,
+      `one of ${Object.keys(TOKENS).join(', ')}, JWT_JWKS_URL must be set when DATABASE_URL is: openssl rand -hex 32 makes a token`,
     );
   }
   if (isSet('MIGRATION_DATABASE_URL') && !isSet('DATABASE_URL')) {
     problem('DATABASE_URL must be set when MIGRATION_DATABASE_URL is: the service itself does not read the latter');
   }
-  const hosts = [api.host, management.host];
-  const overlap = api.host === management.host || ['0.0.0.0', '::'].some((every) => hosts.includes(every));
-  if (api.port > 0 && api.port === management.port && overlap) {
+  const overlap = HOST === MANAGEMENT_HOST || [HOST, MANAGEMENT_HOST].some((host) => ['0.0.0.0', '::'].includes(host));
+  if (PORT > 0 && PORT === MANAGEMENT_PORT && overlap) {
     problem('MANAGEMENT_PORT must not be that of PORT, unless MANAGEMENT_HOST and HOST are different addresses');
   }
-  if (api.reusePort && (process.platform !== 'linux' || api.port === 0 || database.kind !== 'postgres')) {
+  if (config.REUSE_PORT && (process.platform !== 'linux' || PORT === 0 || config.database.kind !== 'postgres')) {
     problem('REUSE_PORT must be off, unless this is Linux, PORT is not 0 and DATABASE_URL is set');
   }
   // Otherwise it is for other programs, which take more than a URL.
-  if (httpsProxy && (jwt || webhooks.length > 0) && rules.proxyUrl.parse(httpsProxy) === undefined) {
+  if (HTTPS_PROXY && (config.jwt || config.webhooks.length > 0) && rules.proxyUrl.parse(HTTPS_PROXY) === undefined) {
     problem(`HTTPS_PROXY must be ${rules.proxyUrl.mustBe}`);
   }
-  if (shutdownDelay > shutdownTimeout / 2) {
+  if (config.SHUTDOWN_DELAY > config.SHUTDOWN_TIMEOUT / 2) {
     problem(
       'SHUTDOWN_DELAY must be at most half of SHUTDOWN_TIMEOUT, so that the requests in flight have the other half',
     );

@@ -1,11 +1,7 @@
-import { type Table, VARIABLES, type Variable } from './variables.ts';
-
-/** The values of a table's variables. */
-export type Values<Entry> =
-  Entry extends Variable<infer Value> ? Value : { readonly [Key in keyof Entry]: Values<Entry[Key]> };
+import { type Table, VARIABLES, type Values } from './variables.ts';
 
 export interface Reader {
-  /** Reads these variables, once each. An invalid one has its fallback, and `checked` then throws. */
+  /** Reads these variables, once each. An invalid one has its default, and `checked` then throws. */
   read<Entries extends Table>(table: Entries): Values<Entries>;
   /** Whether the variable is set, perhaps to an invalid value. */
   isSet(name: string): boolean;
@@ -25,31 +21,28 @@ const KEPT_BY_DOCKER = /^\s*(["'`]).*\1\s*$|\s#/s;
 export function checked<T>(environment: NodeJS.ProcessEnv, build: (reader: Reader) => T): T {
   const problems = wrongNames(environment);
 
-  function readVariable({ name, rule, fallback }: Variable<unknown>): unknown {
+  function readVariable(name: string, [rule, fallback]: Table[string]): unknown {
     const text = environment[name];
-    if (!text) return fallback;
-    if (KEPT_BY_DOCKER.test(text)) {
+    if (text && KEPT_BY_DOCKER.test(text)) {
       problems.push(`${name} must not have quotes around it or a comment behind it, which docker run --env-file keeps`);
-      return fallback;
+    } else if (text) {
+      let why = '';
+      try {
+        const value = rule.parse(text);
+        if (value !== undefined) return value;
+      } catch (error) {
+        why = ` (${(error as Error).message})`;
+      }
+      problems.push(`${name} must be ${rule.mustBe}${why}`);
     }
-    let why = '';
-    try {
-      const value = rule.parse(text);
-      if (value !== undefined) return value;
-    } catch (error) {
-      why = ` (${(error as Error).message})`;
-    }
-    problems.push(`${name} must be ${rule.mustBe}${why}`);
-    return fallback;
-  }
-  function readTable(table: Table): object {
-    const values = ([key, entry]: [string, Variable<unknown> | Table]) =>
-      [key, isVariable(entry) ? readVariable(entry) : readTable(entry)] as const;
-    return Object.fromEntries(Object.entries(table).map(values));
+    return fallback === undefined ? undefined : rule.parse(fallback);
   }
 
   const built = build({
-    read: <Entries extends Table>(table: Entries) => readTable(table) as Values<Entries>,
+    read: <Entries extends Table>(table: Entries) =>
+      Object.fromEntries(
+        Object.entries(table).map(([name, variable]) => [name, readVariable(name, variable)]),
+      ) as Values<Entries>,
     isSet: (name) => Boolean(environment[name]),
     problem: (line) => void problems.push(line),
   });
@@ -57,18 +50,8 @@ export function checked<T>(environment: NodeJS.ProcessEnv, build: (reader: Reade
   return built;
 }
 
-export const ALL_VARIABLES: readonly Variable<unknown>[] = variablesIn(VARIABLES);
-
-function variablesIn(table: Table): Variable<unknown>[] {
-  return Object.values(table).flatMap((entry) => (isVariable(entry) ? entry : variablesIn(entry)));
-}
-
-function isVariable(entry: Variable<unknown> | Table): entry is Variable<unknown> {
-  return 'rule' in entry;
-}
-
 /** Ours, with those that only the import reads (cli/remote-service.ts). */
-const OURS = [...ALL_VARIABLES.map(({ name }) => name), 'PLANT_STORE_URL', 'PLANT_STORE_TOKEN'];
+const OURS = [...Object.keys(VARIABLES), 'PLANT_STORE_URL', 'PLANT_STORE_TOKEN'];
 
 /** Without one of these, the service would open another store or accept other tokens. */
 const DECISIVE = OURS.filter((name) => /DATABASE_URL|DATA_DIR|TOKEN|STORE_URL/.test(name));
@@ -88,8 +71,8 @@ const GONE = new Map([
  * @returns a line for each, saying what to do
  */
 function wrongNames(environment: NodeJS.ProcessEnv): string[] {
-  const set = Object.keys(environment).filter((name) => environment[name] && !OURS.includes(name));
-  return set.flatMap((name) => {
+  const names = Object.keys(environment).filter((name) => environment[name] && !OURS.includes(name));
+  return names.flatMap((name) => {
     const now = GONE.get(name);
     if (now !== undefined) return `${name} is no longer a variable of Plant Store: unset it, since ${now}`;
     const meant = DECISIVE.find((ours) => isNear(plain(name), plain(ours)));
@@ -102,9 +85,9 @@ const plain = (name: string) => name.toUpperCase().replaceAll('_', '');
 
 /** Whether at most one letter was left out, added or replaced, or two neighbours were swapped. */
 function isNear(name: string, ours: string): boolean {
-  let at = 0;
-  while (at < ours.length && name[at] === ours[at]) at++;
-  const [rest, wanted] = [name.slice(at), ours.slice(at)];
-  const swapped = wanted.charAt(1) + wanted.charAt(0) + wanted.slice(2);
-  return [wanted, wanted.slice(1), swapped].includes(rest) || [wanted, wanted.slice(1)].includes(rest.slice(1));
+  let start = 0;
+  while (start < ours.length && name[start] === ours[start]) start++;
+  const [end, ourEnd] = [name.slice(start), ours.slice(start)];
+  const swapped = ourEnd.charAt(1) + ourEnd.charAt(0) + ourEnd.slice(2);
+  return [ourEnd, ourEnd.slice(1), swapped].includes(end) || [ourEnd, ourEnd.slice(1)].includes(end.slice(1));
 }

@@ -3,7 +3,7 @@ import { getSystemErrorMessage } from 'node:util';
 import type { Rule } from './rules.ts';
 
 /** A larger file, such as a log, was named by mistake. */
-const MAX_BYTES = 1024 ** 2;
+const FILE_BYTES_MAX = 1024 ** 2;
 
 /**
  * The rule of a variable that names a file with a list. Its errors repeat neither the path, which may be a token that was
@@ -32,7 +32,7 @@ export function contentOf(path: string): string {
     file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
     const stats = fstatSync(file);
     // A pipe could be read only once, and the files of tokens are read again and again.
-    if (!stats.isFile() || stats.size > MAX_BYTES) throw new Error('it is not a regular file of at most 1 MiB');
+    if (!stats.isFile() || stats.size > FILE_BYTES_MAX) throw new Error('it is not a regular file of at most 1 MiB');
     return readFileSync(file, 'utf8');
   } catch (error) {
     const { errno } = error as NodeJS.ErrnoException;

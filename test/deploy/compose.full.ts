@@ -2,7 +2,7 @@ import { cp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { parse } from 'yaml';
-import { ALL_VARIABLES } from '../../src/config/reader.ts';
+import { VARIABLES } from '../../src/config/variables.ts';
 import { debianProgram } from '../support/servers/debian-program.ts';
 import { projectFile, run, temporaryFolder } from '../support/service-process.ts';
 
@@ -18,7 +18,7 @@ test('publishes the ports that the service prints', async () => {
 
 test('every variable in .env reaches the service', async () => {
   // Ports are numbers to it, too.
-  const given = Object.fromEntries(ALL_VARIABLES.map(({ name }, n) => [name, `${4000 + n}`]));
+  const given = Object.fromEntries(Object.keys(VARIABLES).map((name, n) => [name, `${4000 + n}`]));
   const lines = Object.entries(given).map(([name, value]) => `${name}=${value}\n`);
   const folder = await temporaryFolder();
   await cp(projectFile('docker-compose.yml'), join(folder, 'docker-compose.yml'));

@@ -5,7 +5,7 @@ import { pino } from 'pino';
 import { management } from '../../src/adapters/http/management.ts';
 import { readiness } from '../../src/adapters/http/readiness.ts';
 import { readConfig, readDatabaseConfig } from '../../src/config/config.ts';
-import { ALL_VARIABLES } from '../../src/config/reader.ts';
+import { VARIABLES } from '../../src/config/variables.ts';
 import { startServer } from '../support/api-server.ts';
 import { containerOf, podOf, readManifests, schemaErrors } from '../support/documents/manifests.ts';
 import { temporaryFolder } from '../support/service-process.ts';
@@ -29,7 +29,7 @@ describe('the workloads', () => {
     const environmentOf = ({ env = [] }: ReturnType<typeof containerOf>) =>
       Object.fromEntries(env.map(({ name, value }) => [name, name === 'ACCESS_TOKENS_FILE' ? tokens : (value ?? url)]));
     const [api, migration] = [environmentOf(containerOf(deployment)), environmentOf(containerOf(job))];
-    const names = ALL_VARIABLES.map(({ name }) => name);
+    const names = Object.keys(VARIABLES);
     expect(names).toEqual(expect.arrayContaining(Object.keys({ ...api, ...migration })));
     expect(readConfig(api).database).toMatchObject({ kind: 'postgres', url });
     expect(readDatabaseConfig(migration)).toMatchObject({ kind: 'postgres', url });
@@ -47,11 +47,11 @@ describe('the workloads', () => {
     const { env = [], lifecycle } = containerOf(deployment);
     const settings = Object.fromEntries(env.map(({ name, value }) => [name, value]));
     const { SHUTDOWN_DELAY, SHUTDOWN_TIMEOUT } = settings;
-    const { shutdownDelay, shutdownTimeout } = readConfig({ SHUTDOWN_DELAY, SHUTDOWN_TIMEOUT });
+    const config = readConfig({ SHUTDOWN_DELAY, SHUTDOWN_TIMEOUT });
     const wait = lifecycle?.preStop?.sleep?.seconds ?? 0;
     expect(wait).toBeGreaterThan(0);
-    expect(shutdownDelay).toBe(0);
-    expect(podOf(deployment).terminationGracePeriodSeconds).toBeGreaterThan(wait + shutdownTimeout / 1_000);
+    expect(config.SHUTDOWN_DELAY).toBe(0);
+    expect(podOf(deployment).terminationGracePeriodSeconds).toBeGreaterThan(wait + config.SHUTDOWN_TIMEOUT / 1_000);
   });
 });
 
@@ -61,10 +61,10 @@ describe('the ports', () => {
     const { annotations = {} } = deployment.spec?.template.metadata ?? {};
     const defaults = readConfig({});
     expect(ports).toEqual([
-      { name: 'http', containerPort: defaults.api.port },
-      { name: 'management', containerPort: defaults.management.port },
+      { name: 'http', containerPort: defaults.PORT },
+      { name: 'management', containerPort: defaults.MANAGEMENT_PORT },
     ]);
-    expect(annotations).toMatchObject({ 'prometheus.io/port': `${defaults.management.port}` });
+    expect(annotations).toMatchObject({ 'prometheus.io/port': `${defaults.MANAGEMENT_PORT}` });
     const probes = [startupProbe, livenessProbe, readinessProbe].map((probe) => probe?.httpGet);
     expect(probes.map((probe) => probe?.port)).toEqual(Array(3).fill('management'));
     const { url } = await startServer(management(readiness({}), async () => '', '0.0.0.0', pino({ level: 'silent' })));

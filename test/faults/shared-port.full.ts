@@ -93,5 +93,7 @@ test.each(['SIGTERM', 'SIGKILL'] as const)(
 test('the management port is not shared', async () => {
   const [port, managementPort] = [await freePort(), await freePort()];
   await startInstance(port, managementPort);
-  await expect(startInstance(port, managementPort)).rejects.toThrow(`MANAGEMENT_PORT ${managementPort} is in use: `);
+  await expect(startInstance(port, managementPort)).rejects.toThrow(
+    `another process listens at MANAGEMENT_PORT ${managementPort}: `,
+  );
 });

@@ -32,7 +32,7 @@ const REFRESH_MS = 5 * 60_000;
 /** Bytes of a key set or a discovery document: far more than any has, and no more than memory has room for. */
 const DOCUMENT_BYTES_MAX = 1024 ** 2;
 
-export interface ProviderKeys {
+interface ProviderKeys {
   /**
    * Finds the key that a token names, fetching the keys anew if it is unknown.
    *

@@ -4,16 +4,19 @@ import { type Access, allPermissions, readOnly } from '../../application/permiss
 /** A token, as a pattern: RFC 6750 section 2.1 says which characters a header can carry; 16 of them at random cannot be guessed. */
 export const TOKEN = '[A-Za-z0-9\\-._~+/]{16,}=*';
 
+/** Tokens that permit everything, and tokens that permit reading only, as the configuration has them. */
+export interface TokenLists {
+  readonly full: readonly string[];
+  readonly reading: readonly string[];
+}
+
 /**
- * Accepts the tokens of two fixed lists, as the configuration has them, in a time that does not grow with their number.
- * `full` ones permit everything, `reading` ones reading only.
+ * Accepts the tokens of two fixed lists, in a time that does not grow with their number.
  *
  * They are looked up by their SHA-256 digests. That need not take constant time: a client cannot choose the digest of
  * what it sends, so how far that agrees with a stored one says nothing about which token to try next.
  */
-export function staticTokens(
-  lists: Readonly<Record<'full' | 'reading', readonly string[]>>,
-): (token: string) => Access | undefined {
+export function staticTokens(lists: TokenLists): (token: string) => Access | undefined {
   const accepted = new Map<string, Access>();
   for (const [list, permissions] of [
     [lists.reading, readOnly],

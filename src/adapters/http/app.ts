@@ -1,14 +1,15 @@
 import Router from '@koa/router';
 import Koa from 'koa';
 import type { Logger } from 'pino';
+import type { TokenVerifier } from '../../application/permissions.ts';
 import type { UseCases } from '../../application/use-cases.ts';
 import { PlantStoreError } from '../../domain/errors.ts';
-import { docsRoutes } from './docs/docs-page.ts';
+import { JSON_TYPE } from './errors.ts';
 import { type AdmissionOptions, admission } from './middleware/admission.ts';
 import { cors } from './middleware/cors.ts';
 import { everyRequest, logUncaught, refuseUnknown } from './middleware/every-request.ts';
 import type { RequestObserver } from './middleware/log-line.ts';
-import { operationHandler, type Surroundings } from './middleware/operation-handler.ts';
+import { operationHandler } from './middleware/operation-handler.ts';
 import type { RequestState } from './middleware/state.ts';
 import { openApiDocument } from './openapi/document.ts';
 import { changeOperations } from './operations/change-operations.ts';
@@ -17,15 +18,17 @@ import { listOperation } from './operations/list-operation.ts';
 import type { Operation } from './operations/operation.ts';
 import { overviewOperations } from './operations/overview-operations.ts';
 import { plantOperations } from './operations/plant-operations.ts';
-import { JSON_TYPE } from './operations/responses.ts';
-import { plantsPageRoutes } from './plants-page.ts';
+import { pageRoutes } from './pages.ts';
 
-interface ApiOptions extends AdmissionOptions, Pick<Surroundings, 'verifyToken' | 'bodyLimit'> {
+interface ApiOptions extends AdmissionOptions {
   readonly cases: UseCases;
+  readonly verifyToken: TokenVerifier;
+  /** Bytes of a list. */
+  readonly bodyLimit: number;
   /** The public address; a function, since the port may not be known before the server listens. */
   readonly baseUrl: () => string;
   /** Origins whose pages may use the API from a browser; without any, there is no CORS middleware. */
-  readonly corsOrigins?: readonly string[];
+  readonly corsOrigins?: readonly string[] | undefined;
   /** Whether it should receive requests. Anybody may ask. */
   readonly isReady: () => Promise<boolean>;
   /** Whether people get pages, at / and /docs. */
@@ -70,9 +73,7 @@ export function api(options: ApiOptions) {
     if (!(await isReady())) throw new PlantStoreError('store_unavailable', 'the service is not ready');
     ctx.body = 'ready';
   });
-  for (const { path, handle } of pages ? [...plantsPageRoutes, ...docsRoutes(baseUrl)] : []) {
-    otherPaths.get(path, handle);
-  }
+  for (const { path, handle } of pages ? pageRoutes(baseUrl) : []) otherPaths.get(path, handle);
   const methods = [...new Set(['GET', ...operations.map(({ method }) => method)])];
   const help = `the plants are at /plants, and ${pages ? '/docs' : '/openapi.json'} describes the API`;
 

@@ -1,10 +1,13 @@
-import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { randomUUID } from 'node:crypto';
+import { type IncomingMessage, type RequestListener, ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
-import { HttpError } from './errors.ts';
-import type { Refuse } from './server-refusals.ts';
+import type { Logger } from 'pino';
+import { errorResponse, HttpError } from './errors.ts';
+import { commonHeaders } from './middleware/every-request.ts';
+import type { RequestObserver } from './middleware/log-line.ts';
 
 /** Requests behind one that is in progress, after which their connection is closed at once: they are a flood. */
-const MAX_BEHIND = 100;
+const REQUESTS_BEHIND_MAX = 100;
 
 const ONE_AT_A_TIME = 'a connection takes one request at a time; sending the same request again is safe';
 
@@ -19,9 +22,27 @@ interface Connection {
  * Lets a connection have one request at a time: Node would begin another beside it, and of two changes either could be the
  * last.
  */
-export function connections(handle: RequestListener, refuse: Refuse) {
+export function connections(handle: RequestListener, log: Logger, observer?: RequestObserver) {
   const open = new Map<Socket, Connection>();
   let isStopping = false;
+
+  /** Sends an error in place of the app, in the response or on a connection without one, and closes the connection. */
+  function refuse(reason: string | undefined, thrown: HttpError, to: ServerResponse | Socket): void {
+    const requestId = randomUUID();
+    const { status, error, headers: own, body } = errorResponse(thrown);
+    const known = { 'X-Request-Id': requestId, 'Content-Length': `${Buffer.byteLength(body)}` };
+    const headers = { ...known, ...commonHeaders, ...own, Connection: 'close' };
+    log.info({ requestId, status, error, reason }, 'request refused by the server');
+    observer?.requestEnded(undefined, status, error, undefined);
+    if (to instanceof ServerResponse) {
+      to.writeHead(status, headers).end(body);
+      return;
+    }
+    const lines = Object.entries({ Date: new Date().toUTCString(), ...headers }).map((header) => header.join(': '));
+    const head = [`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...lines].join('\r\n');
+    // Destroyed, since a client that does not close its side would keep it open.
+    to.end(`${head}\r\n\r\n${body}`, () => to.destroy());
+  }
 
   return {
     /** A connection has opened. */
@@ -37,8 +58,8 @@ export function connections(handle: RequestListener, refuse: Refuse) {
       if (connection.behind > 0 || isInProgress(connection.response)) {
         connection.behind++;
         // Node sends it after the response in progress, closes the connection then, and sends no other.
-        if (connection.behind === 1) refuse(new HttpError('concurrency_limit', ONE_AT_A_TIME), 'pipelined', response);
-        else if (connection.behind > MAX_BEHIND) request.socket.destroy();
+        if (connection.behind === 1) refuse('pipelined', new HttpError('concurrency_limit', ONE_AT_A_TIME), response);
+        else if (connection.behind > REQUESTS_BEHIND_MAX) request.socket.destroy();
         return;
       }
       connection.response = response;
@@ -52,7 +73,7 @@ export function connections(handle: RequestListener, refuse: Refuse) {
       const response = open.get(socket)?.response;
       const error = unreadable(code);
       if (!socket.writable) socket.destroy();
-      else if (response === undefined || isOver(response)) refuse(error, code, socket);
+      else if (response === undefined || isOver(response)) refuse(code, error, socket);
       // The app responds, which may wait for the rest of the body.
       else if (!response.req.complete && !response.headersSent) {
         response.setHeader('Connection', 'close');

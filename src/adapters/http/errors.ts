@@ -1,6 +1,7 @@
 import { type ErrorCode, PlantStoreError } from '../../domain/errors.ts';
 import { fieldRules } from '../../domain/plant.ts';
-import { JSON_TYPE } from './operations/responses.ts';
+
+export const JSON_TYPE = 'application/json';
 
 type HeaderFields = Readonly<Record<string, string>>;
 
@@ -38,8 +39,9 @@ export const errorKinds = {
   id_retired: kind(40010, (id) => `id ${id} belongs to a deleted plant`),
   body_too_large: kind(40013, 'the body is larger than the limit'),
   record_too_large: kind(40013, 'the line is larger than the limit'),
-  unsupported_media_type: kind(40015, mediaTypeRule(['application/json'])),
+  unsupported_media_type: kind(40015, mediaTypeRule([JSON_TYPE])),
   invalid_plant: kind(40022, `name must be ${fieldRules.name}`),
+  invalid_request: kind(40022, 'a parameter or a header breaks its rule'),
   unknown_position: kind(40022, 'after must be the "next" of an earlier response of /changes, or now'),
   token_missing: kind(40100, `send the header Authorization: Bearer <ACCESS_TOKEN>; ${TOKEN}`, challenge()),
   token_refused: kind(

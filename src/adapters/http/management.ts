@@ -1,12 +1,11 @@
 import Router from '@koa/router';
 import Koa from 'koa';
 import type { Logger } from 'pino';
-import { errorKinds, HttpError } from './errors.ts';
+import { errorKinds, HttpError, JSON_TYPE } from './errors.ts';
 import { isLoopback } from './loopback.ts';
 import { everyRequest, logUncaught, refuseUnknown, setHeaders } from './middleware/every-request.ts';
 import type { RequestContext, RequestMiddleware, RequestState } from './middleware/state.ts';
-import { JSON_TYPE } from './operations/responses.ts';
-import type { readiness } from './readiness.ts';
+import type { Readiness } from './readiness.ts';
 import type { ServedApp } from './server.ts';
 
 /**
@@ -15,7 +14,7 @@ import type { ServedApp } from './server.ts';
  * @param host where it listens
  */
 export function management(
-  { results }: Pick<ReturnType<typeof readiness>, 'results'>,
+  { results }: Pick<Readiness, 'results'>,
   metrics: () => Promise<string>,
   host: string,
   log: Logger,

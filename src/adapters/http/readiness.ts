@@ -16,25 +16,30 @@ interface CheckResult {
 }
 
 /** Milliseconds: less than the second after which many probes give up, and would not see what is wrong. */
-const CHECK_TIMEOUT = 800;
+const CHECK_MS_MAX = 800;
 
 /** Milliseconds for which anybody gets the same result. */
-const MAX_AGE = 1_000;
+const RESULT_AGE_MS_MAX = 1_000;
 
-/** Whether the service should receive requests, by these checks. */
-export function readiness(checks: Readonly<Record<string, ReadinessCheck>>) {
-  let asked = Number.NEGATIVE_INFINITY;
+/** Whether the service should receive requests, by its checks. */
+export interface Readiness {
+  /** What the checks find now. */
+  results(): Promise<CheckResult[]>;
+  /** Whether all passed, a second ago at most: anybody may ask, and must not make the database work. */
+  recently(): Promise<boolean>;
+}
+
+export function readiness(checks: Readonly<Record<string, ReadinessCheck>>): Readiness {
+  let askedAt = Number.NEGATIVE_INFINITY;
   let isReady: Promise<boolean>;
 
   const results = () => Promise.all(Object.entries(checks).map(([name, check]) => resultOf(name, check)));
   return {
-    /** What the checks find now. */
     results,
-    /** Whether all passed, a second ago at most: anybody may ask, and must not make the database work. */
-    recently(): Promise<boolean> {
+    recently() {
       const now = performance.now();
-      if (now - asked < MAX_AGE) return isReady;
-      asked = now;
+      if (now - askedAt < RESULT_AGE_MS_MAX) return isReady;
+      askedAt = now;
       isReady = results().then((all) => all.every((result) => result.isReady));
       return isReady;
     },
@@ -42,8 +47,8 @@ export function readiness(checks: Readonly<Record<string, ReadinessCheck>>) {
 }
 
 async function resultOf(name: string, check: ReadinessCheck): Promise<CheckResult> {
-  const timeout = delay(CHECK_TIMEOUT, undefined, { ref: false }).then(() => {
-    throw new Error(`no response within ${CHECK_TIMEOUT} ms`);
+  const timeout = delay(CHECK_MS_MAX, undefined, { ref: false }).then(() => {
+    throw new Error(`no response within ${CHECK_MS_MAX} ms`);
   });
   try {
     const problem = await Promise.race([check(), timeout]);

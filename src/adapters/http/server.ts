@@ -7,7 +7,6 @@ import type { Logger } from 'pino';
 import { connections } from './connections.ts';
 import { MAX_HEADERS } from './middleware/every-request.ts';
 import type { RequestObserver } from './middleware/log-line.ts';
-import { refuser } from './server-refusals.ts';
 
 /** Limits on clients, in bytes and milliseconds. */
 export const serverLimits = {
@@ -26,10 +25,10 @@ export const serverLimits = {
 };
 
 /** Milliseconds between two looks at the connections, while the server stops. */
-const SWEEP_INTERVAL = 10;
+const SWEEP_INTERVAL_MS = 10;
 
 /** Milliseconds between two warnings of too many connections. */
-const WARNING_INTERVAL = 60_000;
+const WARNING_INTERVAL_MS = 60_000;
 
 export interface HttpServer {
   /** Where it listens, as http://host:port. */
@@ -62,7 +61,7 @@ export async function serve(
   reusePort = false,
 ): Promise<HttpServer> {
   const { responseTimeout, maxConnections, ...nodeLimits } = { ...serverLimits, ...limits };
-  const open = connections(app.callback(), refuser(log, observer));
+  const open = connections(app.callback(), log, observer);
   const options = {
     ...nodeLimits,
     // The app refuses what has none, with an Error body.
@@ -95,9 +94,9 @@ export async function serve(
       if (acceptFor > 0) await delay(acceptFor);
       // Node's close would cut these, so new connections are closed meanwhile.
       server.removeAllListeners('drop').maxConnections = 0;
-      while (open.areSending()) await delay(SWEEP_INTERVAL);
+      while (open.areSending()) await delay(SWEEP_INTERVAL_MS);
       server.close();
-      while (open.closeIdle() > 0) await delay(SWEEP_INTERVAL);
+      while (open.closeIdle() > 0) await delay(SWEEP_INTERVAL_MS);
       clearTimeout(deadline);
     },
   };
@@ -107,7 +106,7 @@ export async function serve(
 function dropWarning(connections: number, log: Logger): () => void {
   let warned = Number.NEGATIVE_INFINITY;
   return () => {
-    if (performance.now() - warned < WARNING_INTERVAL) return;
+    if (performance.now() - warned < WARNING_INTERVAL_MS) return;
     warned = performance.now();
     log.warn({ connections }, 'too many connections: further ones are closed');
   };

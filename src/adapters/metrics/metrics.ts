@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import type { EndpointState } from '../../application/webhooks/ports.ts';
-import { requestMetrics } from './request-metrics.ts';
+import type { DeliveryObserver, EndpointState } from '../../application/webhooks/ports.ts';
+import { type RequestMetrics, requestMetrics } from './request-metrics.ts';
 
 /** Where the current values are. */
 export interface Sources {
@@ -19,23 +19,43 @@ export interface Sources {
   readonly ready: () => Promise<unknown>;
 }
 
-/** Milliseconds: less than the second within which a scrape gets its response. */
-const TIMEOUT = 800;
+export interface Metrics extends Pick<RequestMetrics, 'requestEnded'> {
+  /** All current values in Prometheus's text format. */
+  text(): Promise<string>;
+  /** Counts an INSERT, by the number of its plants. */
+  inserted(plants: number): void;
+  /** Adds metrics whose values these functions return at each scrape, and the series that begin at 0. */
+  collectFrom(sources: Sources): void;
+  /**
+   * Adds the metrics of webhooks.
+   *
+   * @param endpoints their names, whose counters begin at 0
+   * @param states of all that are known, called by each gauge at each scrape; without them there are no values
+   * @param waitingSeconds for how long the oldest plant has waited
+   */
+  webhooks(
+    endpoints: readonly string[],
+    states: () => Promise<readonly EndpointState[]>,
+    waitingSeconds: (state: EndpointState) => number,
+  ): Pick<DeliveryObserver, 'delivered'>;
+}
+
+/** Less than the second within which a scrape gets its response. */
+const SOURCE_MS_MAX = 800;
 
 const BATCH_BUCKETS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1_000];
 
 /**
- * The service's metrics beside prom-client's defaults for Node.js. Each method takes two microseconds at most, except
- * for `text`. Label values are a fixed set, never a path or other text that clients could choose: each new value is a new
- * series in memory.
+ * The service's metrics beside prom-client's defaults for Node.js. Label values are a fixed set, never a path or other text
+ * that clients could choose: each new value is a new series in memory.
  */
-export function prometheusMetrics() {
+export function prometheusMetrics(): Metrics {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
   // Gauges with names of counters, which promtool refuses; the gauges beside them have the same numbers by type.
   for (const what of ['handles', 'requests', 'resources']) registry.removeSingleMetric(`nodejs_active_${what}_total`);
-  const requests = requestMetrics(registry);
+  const { requestEnded, beginDefects } = requestMetrics(registry);
 
   const batches = new Histogram({
     name: 'plant_store_batch_plants',
@@ -44,52 +64,69 @@ export function prometheusMetrics() {
     registers,
   });
 
-  function gauge(name: string, help: string, value: () => number | Promise<number>): void {
+  /** @param collect sets the values, by their labels, at each scrape */
+  function gauge(name: string, help: string, labelNames: string[], collect: (gauge: Gauge) => unknown): void {
     new Gauge({
-      name,
+      name: `plant_store_${name}`,
       help,
+      labelNames,
       registers,
       async collect() {
-        this.set(await value());
+        await collect(this);
       },
     });
   }
 
   return {
-    /** All current values in Prometheus's text format. */
     text: () => registry.metrics(),
-    requestEnded: requests.requestEnded,
-    /** Counts an INSERT, by the number of its plants. */
-    inserted: (plants: number) => batches.observe(plants),
-    /** Adds the metrics of webhooks, by the names of their endpoints. */
-    webhooks: (
-      endpoints: readonly string[],
-      states: () => Promise<readonly EndpointState[]>,
-      waitingSeconds: (state: EndpointState) => number,
-    ) => webhookMetrics(registry, endpoints, () => inTime(states()), waitingSeconds),
-    /** Adds metrics whose values these functions return at each scrape, and the series that begin at 0. */
-    collectFrom(sources: Sources): void {
-      const { operations, streams, followers, connections, changesLag, ready } = sources;
-      requests.beginDefects(operations);
-      gauge('plant_store_ready', 'Whether plants can be stored: 0 while /ready says why not', async () =>
-        (await inTime(ready().then(() => true))) ? 1 : 0,
+    requestEnded,
+    inserted: (plants) => batches.observe(plants),
+    collectFrom({ operations, streams, followers, connections, changesLag, ready }) {
+      beginDefects(operations);
+      gauge('ready', 'Whether plants can be stored: 0 while /ready says why not', [], async (metric) =>
+        metric.set((await inTime(ready().then(() => true))) ? 1 : 0),
       );
-      gauge('plant_store_streams', 'Lists that are being streamed', streams);
-      gauge('plant_store_followers', 'Requests for changes in progress, those that wait included', followers);
-      gauge(
-        'plant_store_changes_lag_seconds',
-        'Time for which an open transaction has held back /changes; NaN if it is not known',
-        async () => (await inTime(changesLag())) ?? Number.NaN,
+      gauge('streams', 'Lists that are being streamed', [], (metric) => metric.set(streams()));
+      gauge('followers', 'Requests for changes in progress, those that wait included', [], (metric) =>
+        metric.set(followers()),
       );
-      new Gauge({
-        name: 'plant_store_pool_connections',
-        help: 'Connections to the database: busy, idle, or not open (unused)',
-        labelNames: ['state'] as const,
-        registers,
-        collect() {
-          for (const [state, count] of Object.entries(connections())) this.set({ state }, count);
-        },
+      const lag = 'Time for which an open transaction has held back /changes; NaN if it is not known';
+      gauge('changes_lag_seconds', lag, [], async (metric) => metric.set((await inTime(changesLag())) ?? Number.NaN));
+      const pool = 'Connections to the database: busy, idle, or not open (unused)';
+      gauge('pool_connections', pool, ['state'], (metric) => {
+        for (const [state, count] of Object.entries(connections())) metric.set({ state }, count);
       });
+    },
+    webhooks(endpoints, states, waitingSeconds) {
+      const delivered = new Counter({
+        name: 'plant_store_webhook_delivered_total',
+        help: 'Plants that the endpoint of a webhook has acknowledged to this process, repetitions included',
+        labelNames: ['endpoint'],
+        registers,
+      });
+      for (const endpoint of endpoints) delivered.inc({ endpoint }, 0);
+
+      function ofEndpoints(
+        name: string,
+        help: string,
+        stateValue: (state?: EndpointState) => number | undefined,
+      ): void {
+        gauge(`webhook_${name}`, help, ['endpoint'], async (metric) => {
+          const known = await inTime(states());
+          metric.reset();
+          for (const endpoint of known === undefined ? [] : endpoints) {
+            const value = stateValue(known?.find((state) => state.endpoint === endpoint));
+            if (value !== undefined) metric.set({ endpoint }, value);
+          }
+        });
+      }
+      ofEndpoints(
+        'lag_seconds',
+        'Time for which the oldest change has waited that is not acknowledged, since this process has seen it',
+        (state) => state && waitingSeconds(state),
+      );
+      ofEndpoints('parked', '1 if nothing is sent until somebody acts', (state) => Number(state?.isParked ?? true));
+      return { delivered: (endpoint, plants) => delivered.inc({ endpoint }, plants) };
     },
   };
 }
@@ -99,54 +136,5 @@ export function prometheusMetrics() {
  * would give up and report that the service is down.
  */
 function inTime<T>(value: Promise<T>): Promise<T | undefined> {
-  return Promise.race([value, delay(TIMEOUT, undefined, { ref: false })]).catch(() => undefined);
-}
-
-/**
- * Adds the metrics of webhooks.
- *
- * @param endpoints their names, whose counters begin at 0
- * @param states of all that are known, called by each gauge at each scrape; undefined if that is not known in time, and then
- * there are no values
- * @param waitingSeconds for how long the oldest plant has waited
- */
-function webhookMetrics(
-  registry: Registry,
-  endpoints: readonly string[],
-  states: () => Promise<readonly EndpointState[] | undefined>,
-  waitingSeconds: (state: EndpointState) => number,
-) {
-  const common = { labelNames: ['endpoint'] as const, registers: [registry] };
-  const delivered = new Counter({
-    name: 'plant_store_webhook_delivered_total',
-    help: 'Plants that the endpoint of a webhook has acknowledged to this process, repetitions included',
-    ...common,
-  });
-  for (const endpoint of endpoints) delivered.inc({ endpoint }, 0);
-
-  const gauges: [name: string, help: string, value: (state: EndpointState | undefined) => number | undefined][] = [
-    [
-      'lag_seconds',
-      'Time for which the oldest change has waited that is not acknowledged, since this process has seen it',
-      (state) => state && waitingSeconds(state),
-    ],
-    ['parked', '1 if nothing is sent until somebody acts', (state) => Number(state?.isParked ?? true)],
-  ];
-  for (const [name, help, value] of gauges) {
-    new Gauge({
-      name: `plant_store_webhook_${name}`,
-      help,
-      ...common,
-      async collect() {
-        const found = await states();
-        this.reset();
-        for (const endpoint of found === undefined ? [] : endpoints) {
-          const known = value(found?.find((state) => state.endpoint === endpoint));
-          if (known !== undefined) this.set({ endpoint }, known);
-        }
-      },
-    });
-  }
-
-  return { delivered: (endpoint: string, plants: number) => delivered.inc({ endpoint }, plants) };
+  return Promise.race([value, delay(SOURCE_MS_MAX, undefined, { ref: false })]).catch(() => undefined);
 }

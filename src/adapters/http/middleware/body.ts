@@ -4,6 +4,8 @@ import { PlantStoreError } from '../../../domain/errors.ts';
 import { HttpError } from '../errors.ts';
 import type { RequestContext } from './state.ts';
 
+const EMPTY = Buffer.alloc(0);
+
 /** How the body of an operation is read. */
 interface BodyReader {
   /** In bytes, the limit if it is not declared. @throws HttpError `body_too_large`, PlantStoreError `malformed_json` */
@@ -15,9 +17,10 @@ interface BodyReader {
 /**
  * Reads the body of a request, whatever its media type, as the bytes that were sent.
  *
- * @param limit of a body, in bytes
+ * @param limit of a body, in bytes; 0 for operations that take none: one that comes nevertheless is ignored
  */
 export function bodyReader(limit: number): BodyReader {
+  if (limit === 0) return { sizeOf: () => 0, read: () => EMPTY };
   // In text mode without an encoding, koa-bodyparser returns the bytes. Its JSON mode parses before UTF-8 can be
   // checked, loses digits of an int64, and treats an empty body as {}. Its types leave out `encoding`.
   const textMode = { enableTypes: ['text'], extendTypes: { text: ['*/*'] }, textLimit: `${limit}b`, encoding: null };
@@ -57,11 +60,6 @@ export function bodyReader(limit: number): BodyReader {
 
   return { sizeOf, read: (ctx) => arrived(ctx.req) ?? parsed(ctx) };
 }
-
-const EMPTY = Buffer.alloc(0);
-
-/** For operations that take no body: one that comes nevertheless is ignored. */
-export const noBodyReader: BodyReader = { sizeOf: () => 0, read: () => EMPTY };
 
 /**
  * The body if its size is declared and all of it is here, as when a small body came in one packet with its headers.

@@ -7,11 +7,11 @@ import { errorResponse, HttpError } from '../errors.ts';
 import type { Operation } from '../operations/operation.ts';
 import { isWhole, type Reply } from '../operations/responses.ts';
 import type { Admission } from './admission.ts';
-import { bodyReader, noBodyReader } from './body.ts';
+import { bodyReader } from './body.ts';
 import { setHeaders } from './every-request.ts';
 import type { RequestState } from './state.ts';
 
-export interface Surroundings {
+interface Surroundings {
   /** All that there are. */
   readonly operations: readonly Operation[];
   readonly verifyToken: TokenVerifier;
@@ -26,8 +26,8 @@ export function operationHandler(operation: Operation, { operations, verifyToken
   const onPath = operations.filter((other) => other.path === path);
   const kind = operation.limits ?? (permission === 'read' ? 'read' : 'write');
   const limit = limits[kind];
-  const hasBody = Object.keys(requestContent).length > 0;
-  const body = hasBody ? bodyReader(kind === 'list' ? bodyLimit : MAX_PLANT_BYTES) : noBodyReader;
+  const bodyMax = kind === 'list' ? bodyLimit : MAX_PLANT_BYTES;
+  const body = bodyReader(Object.keys(requestContent).length > 0 ? bodyMax : 0);
 
   return async (ctx: RouterContext<RequestState>): Promise<void> => {
     const { req: request, res: response, state, params, querystring: query } = ctx;

@@ -1,6 +1,6 @@
-import { PlantStoreError } from '../../../domain/errors.ts';
 import type { NewPlant } from '../../../domain/plant.ts';
 import { fingerprintOf, type Precondition } from '../../../domain/precondition.ts';
+import { HttpError } from '../errors.ts';
 
 /** A strong entity tag (RFC 9110 section 8.8.3): a plant has one representation with it. */
 export function etagOf(plant: NewPlant): string {
@@ -11,7 +11,7 @@ export function etagOf(plant: NewPlant): string {
  * What a change requires by its headers.
  *
  * @returns undefined if a request has neither header
- * @throws PlantStoreError `invalid_plant` for a header that is no entity tag, as without quotes: it would match nothing,
+ * @throws HttpError `invalid_request` for a header that is no entity tag, as without quotes: it would match nothing,
  * and the client would read the plant again and again
  */
 export function preconditionOf(match: string | undefined, noneMatch: string | undefined): Precondition | undefined {
@@ -28,7 +28,7 @@ function fingerprintsIn(name: string, header: string, isCompared: (tag: string) 
   const tags = listed(header);
   // Section 5.6.1.2 permits empty elements in a list.
   if (tags.length === 0 || !/^[\s,]*$/.test(header.replace(TAGS, ''))) {
-    throw new PlantStoreError('invalid_plant', `${name} must be ETags with their double quotes, such as "abc", or *`);
+    throw new HttpError('invalid_request', `${name} must be ETags with their double quotes, such as "abc", or *`);
   }
   return tags.filter(isCompared).map((tag) => opaqueTag(tag).slice(1, -1));
 }

@@ -1,6 +1,5 @@
 import Type from 'typebox';
 import type { UseCases } from '../../../application/use-cases.ts';
-import { PlantStoreError } from '../../../domain/errors.ts';
 import { ImportResult } from '../../../formats/import-schema.ts';
 import { MAX_RECORDS, readRecords } from '../../../formats/plant-records.ts';
 import { errorKinds, HttpError } from '../errors.ts';
@@ -52,7 +51,7 @@ export function importOperation({ importPlants }: Pick<UseCases, 'importPlants'>
       if ((replaces && !permissions.has('change')) || (check && !permissions.has('read')))
         throw new HttpError('insufficient_scope');
       const message = 'idsFrom must be left out with existing=replace: its numbers could be those of any other plants';
-      if (replaces && idsFrom !== undefined) throw new PlantStoreError('invalid_plant', message);
+      if (replaces && idsFrom !== undefined) throw new HttpError('invalid_request', message);
     },
     body: { content, advice: ADVICE, parse: (bytes: Buffer) => bytes },
     response: jsonResponse(ImportResult),

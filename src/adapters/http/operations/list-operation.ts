@@ -1,15 +1,14 @@
 import Type from 'typebox';
 import type { UseCases } from '../../../application/use-cases.ts';
-import { PlantStoreError } from '../../../domain/errors.ts';
 import { isStorableText, MAX_LENGTH } from '../../../domain/plant.ts';
 import { separators } from '../../../formats/csv.js';
 import { PlantList } from '../../../formats/schemas.ts';
-import { HttpError } from '../errors.ts';
+import { HttpError, JSON_TYPE } from '../errors.ts';
 import { during, type Limit } from '../middleware/admission.ts';
 import { noBody, type Operation, operation } from './operation.ts';
 import { choice, decimal, type Parameter } from './parameters.ts';
 import { idParameter, plantsGroup } from './plant-operations.ts';
-import { CSV_TYPE, JSON_TYPE, listResponse } from './responses.ts';
+import { CSV_TYPE, listResponse } from './responses.ts';
 
 const afterId: Parameter<bigint> = {
   ...idParameter,
@@ -73,22 +72,17 @@ export function listOperation({ listPlants }: Pick<UseCases, 'listPlants'>, sear
       const { limit, order, tag, separator } = query;
       const name = query.name || undefined;
       if (separator !== undefined && type !== CSV_TYPE) {
-        throw new PlantStoreError('invalid_plant', `separator must be left out unless Accept prefers ${CSV_TYPE}`);
+        throw new HttpError('invalid_request', `separator must be left out unless Accept prefers ${CSV_TYPE}`);
       }
       const list = () => listPlants({ ...query, name, signal: signal() });
       const { first, others, next } = await (name === undefined ? list() : during(search, list));
       if (others !== undefined && type !== JSON_TYPE && httpVersion === '1.0') {
         throw new HttpError('not_acceptable', NEEDS_CHUNKS);
       }
-      const same =
-        parameter('order', order) + parameter('tag', tag) + parameter('name', name) + parameter('separator', separator);
-      const nextUrl = next === undefined ? undefined : `?limit=${limit}&after=${next}${same}`;
+      const parameters = Object.entries({ limit, after: next, order, tag, name, separator });
+      const present = parameters.flatMap(([key, value]) => (value === undefined ? [] : [[key, `${value}`]]));
+      const nextUrl = next === undefined ? undefined : `?${new URLSearchParams(present)}`;
       return { first, others, nextUrl, separator: separator ?? ',' };
     },
   });
-}
-
-/** A further parameter of a link, as short as most clients write it: URLSearchParams escapes more than is necessary. */
-function parameter(name: string, text: string | undefined): string {
-  return text === undefined ? '' : `&${name}=${encodeURIComponent(text).replaceAll('%20', '+')}`;
 }

@@ -52,7 +52,7 @@ export interface Operation extends Description {
    *
    * @returns a function that does the operation, given the body, which is empty if it takes none; it rejects with a
    * PlantStoreError or HttpError with one of the documented codes
-   * @throws PlantStoreError `invalid_plant`, HttpError `insufficient_scope`, `not_acceptable` or `unsupported_media_type`
+   * @throws HttpError `invalid_request`, `insufficient_scope`, `not_acceptable` or `unsupported_media_type`
    */
   check(head: RequestHead): (body: Buffer) => Promise<Reply>;
 }
@@ -99,7 +99,7 @@ export function operation<Body, Result, Path extends Parameters, Query extends P
   /**
    * Checks what no parameter shows alone.
    *
-   * @throws PlantStoreError `invalid_plant`, HttpError `insufficient_scope`
+   * @throws HttpError `invalid_request`, `insufficient_scope`
    */
   readonly check?: (query: Partial<Values<Query>>, permissions: Permissions) => void;
   readonly handle: (input: HandlerInput<Body, Path, Query>) => Promise<Result>;

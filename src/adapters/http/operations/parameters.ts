@@ -1,5 +1,5 @@
 import Type, { type TSchema } from 'typebox';
-import { PlantStoreError } from '../../../domain/errors.ts';
+import { HttpError } from '../errors.ts';
 
 /** A parameter in a path or a query: its documentation and its parser. */
 export interface Parameter<Value> {
@@ -72,7 +72,7 @@ type Texts = Readonly<Record<string, string | undefined>>;
 /**
  * Parses parameters; absent parameters have no value.
  *
- * @throws PlantStoreError `invalid_plant`, naming the first that breaks its rule and what it must be
+ * @throws HttpError `invalid_request`, naming the first that breaks its rule and what it must be
  */
 export function parseParameters<All extends Parameters>(parameters: All | undefined, texts: Texts): Values<All> {
   const values: Record<string, unknown> = {};
@@ -80,7 +80,7 @@ export function parseParameters<All extends Parameters>(parameters: All | undefi
     const text = texts[name];
     if (text === undefined) continue;
     values[name] = parse(text);
-    if (values[name] === undefined) throw new PlantStoreError('invalid_plant', `${name} must be ${mustBe}`);
+    if (values[name] === undefined) throw new HttpError('invalid_request', `${name} must be ${mustBe}`);
   }
   return values as Values<All>;
 }
@@ -91,32 +91,29 @@ export function parseParameters<All extends Parameters>(parameters: All | undefi
  * @param query without the question mark
  * @param known the parameters that there may be
  * @param advice what to do about another
- * @throws PlantStoreError `invalid_plant` for a parameter that is unknown, given twice, or not valid UTF-8
+ * @throws HttpError `invalid_request` for a parameter that is unknown or given twice, and for other bytes than UTF-8
  */
 export function decodeQuery(query: string, known: Parameters, advice: string): Texts {
-  const texts = new Map<string, string>();
-  for (const pair of query.split('&').filter((part) => part !== '')) {
-    const [encodedName = '', ...encoded] = pair.split('=');
-    const name = decode(encodedName, 'the name of a parameter');
+  const texts: Record<string, string> = {};
+  for (const [name, text] of new URLSearchParams(inUtf8(query))) {
     if (!Object.hasOwn(known, name)) {
       const names = Object.keys(known);
       const allowed = names.length > 0 ? `only ${names.join(', ')}` : 'no parameters';
-      throw new PlantStoreError(
-        'invalid_plant',
-        `${JSON.stringify(name)} is unknown: the query may have ${allowed}${advice}`,
-      );
+      const message = `${JSON.stringify(name)} is unknown: the query may have ${allowed}${advice}`;
+      throw new HttpError('invalid_request', message);
     }
-    if (texts.has(name)) throw new PlantStoreError('invalid_plant', `${name} must be given once only`);
-    texts.set(name, decode(encoded.join('='), name));
+    if (texts[name] !== undefined) throw new HttpError('invalid_request', `${name} must be given once only`);
+    texts[name] = text;
   }
-  return Object.fromEntries(texts);
+  return texts;
 }
 
-/** Unlike URLSearchParams, which replaces invalid bytes silently. */
-function decode(text: string, name: string): string {
+/** URLSearchParams replaces other bytes silently. */
+function inUtf8(query: string): string {
   try {
-    return decodeURIComponent(text.replaceAll('+', ' '));
+    decodeURIComponent(query);
+    return query;
   } catch {
-    throw new PlantStoreError('invalid_plant', `${name} must be percent-encoded UTF-8`);
+    throw new HttpError('invalid_request', 'the query must be percent-encoded UTF-8');
   }
 }

@@ -4,6 +4,7 @@ import type { NewPlant } from '../../../domain/plant.ts';
 import { csvCell, type Separator } from '../../../formats/csv.js';
 import { jsonEncoder } from '../../../formats/json-encoder.ts';
 import { plantJson } from '../../../formats/plant-json.ts';
+import { JSON_TYPE } from '../errors.ts';
 import { etagOf } from './etag.ts';
 
 /** A successful response, ready to be sent. */
@@ -30,7 +31,6 @@ export interface ResponseKind<Result> {
   reply(result: Result, type: string | undefined): Reply;
 }
 
-export const JSON_TYPE = 'application/json';
 const NDJSON_TYPE = 'application/x-ndjson';
 export const CSV_TYPE = 'text/csv';
 

@@ -131,8 +131,8 @@ describe('the query', () => {
     [`name=${'x'.repeat(101)}`, 'name must be a string of at most 100 characters without U+0000'],
     ...['Limit', '__proto__'].map((name) => [`${name}=1`, `"${name}" ${KNOWN}`]),
     ['tag=a&after=1&%74ag=b', 'tag must be given once only'],
-    ...['%4', '%ED%A0%80'].map((text) => [`tag=${text}`, 'tag must be percent-encoded UTF-8']),
-    ['%FF=a', 'the name of a parameter must be percent-encoded UTF-8'],
+    ...['%4', '%ED%A0%80'].map((text) => [`tag=${text}`, 'the query must be percent-encoded UTF-8']),
+    ['%FF=a', 'the query must be percent-encoded UTF-8'],
   ])('%s gets 400 / 40022 and what it must be', async (query, message) => {
     expect(await refusalOf(await list(`?${query}`))).toEqual([400, 40022, message]);
   });

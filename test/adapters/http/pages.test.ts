@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import Koa from 'koa';
 import type { RequestState } from '../../../src/adapters/http/middleware/state.ts';
-import { pageFiles } from '../../../src/adapters/http/page-files.ts';
+import { pageFiles } from '../../../src/adapters/http/pages.ts';
 import { CLOSE, startApiServer, startServer } from '../../support/api-server.ts';
 import { eventually } from '../../support/eventually.ts';
 import { forAllTests } from '../../support/lifetimes.ts';
@@ -94,7 +94,7 @@ test('a file is read once, however many ask for it before it is there', async ()
   // Of a pipe only one reader gets what is written.
   const file = join(await temporaryFolder(), 'page.js');
   await makePipe(file);
-  const [page] = pageFiles([{ path: '/page.js', type: 'javascript', file }], () => []);
+  const [page] = pageFiles({ '/page.js': file }, () => []);
   let asked = 0;
   const app = new Koa<RequestState>().use((ctx, next) => {
     asked++;

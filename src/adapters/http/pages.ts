@@ -1,0 +1,132 @@
+import { hash } from 'node:crypto';
+import { globSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { extname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import { setHeaders } from './middleware/every-request.ts';
+import type { RequestMiddleware } from './middleware/state.ts';
+import { ifNoneMatch } from './operations/etag.ts';
+import { preferredType } from './operations/media-types.ts';
+
+/* The pages for people: the plants at /, and the API reference at /docs. They are no operations, so they need no token. */
+
+/** A page's file at its path. */
+interface PageRoute {
+  readonly path: string;
+  readonly handle: RequestMiddleware;
+}
+
+const PROJECT = join(import.meta.dirname, '../../..');
+
+/** Served at their paths in the project, so that its scripts import each other as they do there, and the reader of lists. */
+const SCRIPTS = '{web/*.css,{web/scripts,src/lists,src/formats}/**/*.js}';
+
+// Windows writes paths with backslashes.
+const scripts = globSync(SCRIPTS, { cwd: PROJECT }).map(
+  (name) => [`/page/${name.replaceAll('\\', '/')}`, name] as const,
+);
+const plantsFiles = {
+  '/': join(PROJECT, 'web/page.html'),
+  ...Object.fromEntries(scripts.map(([path, name]) => [path, join(PROJECT, name)])),
+};
+
+/** Swagger UI, served entirely from this port. */
+const swagger = (file: string) => createRequire(import.meta.url).resolve(`swagger-ui-dist/${file}`);
+const own = (file: string) => join(import.meta.dirname, 'docs', file);
+const docsFiles = {
+  '/docs': own('page.html'),
+  '/docs/page.css': own('page.css'),
+  '/docs/page.js': own('page.js'),
+  '/docs/swagger-ui.css': swagger('swagger-ui.css'),
+  '/docs/swagger-ui.js': swagger('swagger-ui-bundle.js'),
+};
+
+/** @param baseUrl the public address, to which the API reference may send requests besides its own */
+export function pageRoutes(baseUrl: () => string): PageRoute[] {
+  const plants = pageFiles(plantsFiles, () => []).map(({ path, handle }) => ({
+    path,
+    handle: path === '/' ? forPeople(handle) : handle,
+  }));
+  return [...plants, ...pageFiles(docsFiles, () => [new URL(baseUrl()).origin])];
+}
+
+/** At / for browsers, which ask for HTML. Other clients get 404, as at any unknown path. */
+function forPeople(sendPage: RequestMiddleware): RequestMiddleware {
+  return (ctx, next) => {
+    ctx.vary('Accept');
+    const accept = ctx.get('Accept');
+    const isForPeople = /\btext\/html\b/i.test(accept) && preferredType(accept, ['text/html']) !== undefined;
+    return isForPeople ? sendPage(ctx, next) : next();
+  };
+}
+
+const TYPES: Readonly<Record<string, string>> = { '.html': 'html', '.css': 'css', '.js': 'javascript' };
+
+interface LoadedFile {
+  readonly plain: Buffer;
+  readonly zipped: Buffer;
+  readonly etag: string;
+}
+
+/**
+ * The routes of files, by their paths. A file is read at its first request, and then kept.
+ *
+ * @param origins besides its own, to which the page may send requests
+ */
+export function pageFiles(files: Readonly<Record<string, string>>, origins: () => readonly string[]): PageRoute[] {
+  return Object.entries(files).map(([path, file]) => {
+    let loading: Promise<LoadedFile> | undefined;
+    const handle: RequestMiddleware = async (ctx) => {
+      // Once, however many requests come before it is read: a megabyte of memory and 50 ms of the CPU for each would add up.
+      loading ??= load(file).catch((error) => {
+        loading = undefined;
+        throw error;
+      });
+      const { plain, zipped, etag } = await loading;
+      // CORS may have set a Vary.
+      ctx.vary('Accept-Encoding');
+      setHeaders(ctx.res, { ...headers(origins()), ETag: etag });
+      if (ifNoneMatch(ctx.get('If-None-Match'), etag)) {
+        ctx.status = 304;
+        return;
+      }
+      const isZipped = ctx.acceptsEncodings('gzip', 'identity') === 'gzip';
+      ctx.res.setHeader('Content-Type', `text/${TYPES[extname(file)]}; charset=utf-8`);
+      if (isZipped) ctx.res.setHeader('Content-Encoding', 'gzip');
+      ctx.body = isZipped ? zipped : plain;
+    };
+    return { path, handle };
+  });
+}
+
+async function load(file: string): Promise<LoadedFile> {
+  const plain = await readFile(file);
+  // Weak, since it identifies both encodings.
+  return { plain, zipped: await promisify(gzip)(plain), etag: `W/"${hash('sha256', plain, 'base64url')}"` };
+}
+
+/**
+ * Forbids inline scripts and styles and other origins, which cannot reach a window of the page either. Images may be data:
+ * URLs, as icons in style sheets are.
+ */
+function headers(origins: readonly string[]): Record<string, string> {
+  const policy = [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self' data:",
+    ["connect-src 'self'", ...origins].join(' '),
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ];
+  return {
+    'Content-Security-Policy': policy.join('; '),
+    'Cross-Origin-Opener-Policy': 'same-origin',
+    'Cross-Origin-Resource-Policy': 'same-origin',
+    'Referrer-Policy': 'no-referrer',
+    'Cache-Control': 'no-cache',
+  };
+}
