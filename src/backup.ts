@@ -10,7 +10,8 @@ const USAGE = `Usage: npm run backup -- FILE
 
 Writes a copy of the embedded database in DATA_DIR to FILE, whole and as of one moment, also while the service runs. To
 restore it, stop the service, move plants.db, plants.db-wal and plants.db-shm out of DATA_DIR, and put the copy there as
-plants.db. Consumers of /changes start again then, and webhooks go on where they were.
+plants.db. Consumers of /changes start again then, and webhooks go on where they were. A backup that is killed leaves a
+folder FILE.unfinished-..., which you may delete.
 
   --version    shows the version
   -h, --help   shows this

@@ -62,7 +62,7 @@ async function runOnFile(command: string, dataDir: string): Promise<number> {
   say(`On: ${resolve(dataDir)}`);
   const { withDatabaseFile } = await import('./adapters/sqlite/command-file.ts');
   const { renewLog } = await import('./adapters/sqlite/file/schema.ts');
-  return withDatabaseFile(dataDir, command !== 'renew-feed', async (file) => {
+  return withDatabaseFile(dataDir, async (file) => {
     if (command === 'renew-feed') await renewLog(file.run);
     console.log(command === 'renew-feed' ? RENEWED : 'nothing to do: the service migrates it when it starts');
     return 0;

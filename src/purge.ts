@@ -92,7 +92,7 @@ async function run({ selection, isConfirmed }: Purge): Promise<number> {
       hideProgress();
     }
   };
-  await withStore(!isConfirmed, work, stop).catch((error) => {
+  await withStore(work, stop).catch((error) => {
     if (error !== stop.reason) throw error;
   });
   const what = `${formatCount(plants)} deleted ${plants === 1 ? 'plant' : 'plants'}`;

@@ -48,7 +48,7 @@ function changeIn(args: string[]): Change | undefined {
 
 /** @returns the exit code */
 function run(change: Change | undefined): Promise<number> {
-  return withStore(change === undefined, async ({ webhooks, heldBack }) => {
+  return withStore(async ({ webhooks, heldBack }) => {
     const states = await webhooks.states();
     console.log(change === undefined ? described(states, await heldBack()) : await apply(change, states, webhooks));
     return 0;

@@ -17,17 +17,15 @@ export async function openStore(database: Config['database'], options: StoreOpti
  * Opens it for a command that works without the service, and closes it once its work is done. Says first which database it
  * is: another variable would lead to another.
  *
- * @param isReadOnly whether the work only reads
  * @param stop ends waits for other processes, whereupon the work fails with its reason, with the embedded database
  * @throws Error, saying what to do, if the database cannot be used
  */
 export async function withStore<Result>(
-  isReadOnly: boolean,
   work: (store: Maintenance) => Promise<Result>,
   stop?: AbortSignal,
 ): Promise<Result> {
   const config = readDatabaseConfig();
   if (config.kind === 'postgres') return (await import('./postgres-store.ts')).withPostgres(config, work);
   say(`On: ${resolve(config.dataDir)}`);
-  return (await import('./sqlite-store.ts')).withSqlite(config.dataDir, isReadOnly, work, stop);
+  return (await import('./sqlite-store.ts')).withSqlite(config.dataDir, work, stop);
 }

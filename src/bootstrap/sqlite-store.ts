@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { plantPurge } from '../adapters/sql/changes/purge.ts';
 import { sqlStore } from '../adapters/sql/store.ts';
 import { endpointStates, enterEndpoints, webhookEndpoints } from '../adapters/sql/webhooks/endpoints.ts';
@@ -29,7 +30,7 @@ export async function openSqliteStore(
     await file.run('writes', (session) => enterEndpoints(session, names));
     return {
       ...sqlStore({ ...file, onInsert }),
-      description: file.description,
+      description: `the embedded database in ${resolve(dataDir)}`,
       hasFeed: async () => true,
       ready: readiness(file, names, log),
       positions: webhookPositions(file.run, names),
@@ -46,13 +47,11 @@ export async function openSqliteStore(
 /** @throws FileError, saying what to do, if the database cannot be used */
 export function withSqlite<Result>(
   dataDir: string,
-  isReadOnly: boolean,
   work: (store: Maintenance) => Promise<Result>,
   stop?: AbortSignal,
 ): Promise<Result> {
   return withDatabaseFile(
     dataDir,
-    isReadOnly,
     ({ run }) => work({ purge: plantPurge(run), webhooks: webhookEndpoints(run), heldBack: async () => undefined }),
     stop,
   );

@@ -19,7 +19,7 @@ export function memoryDatabase(disk: ReturnType<typeof simulatedDisk>) {
   }
   function opened(address: string) {
     const sql = connect(address);
-    applySchema(sql, address);
+    applySchema(sql);
     return {
       address,
       sql,

@@ -44,7 +44,7 @@ export function postgresServer({ plan, note }: Run, faults: PostgresFaults, onCo
   const random = randomOf(`postgres ${plan.seed}`);
   const server = simulation.process('postgres');
   const database = openConnection(':memory:');
-  applySchema(database, 'the model');
+  applySchema(database);
   const prepared = new Map<string, ReturnType<typeof database.prepare>>();
   const locks = new Set<bigint>();
   /** Transactions that are not committed. */

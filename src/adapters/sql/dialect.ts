@@ -132,6 +132,8 @@ export interface Failure {
 /** An open database, whichever it is. */
 export interface SqlDatabase {
   readonly sql: Statements;
+  /** Does work that writes in a transaction, if it must. The work gets when it should end, and may await its statements only. */
+  readonly transaction?: <T>(work: (sql: Statements, end: number) => Promise<T>) => Promise<T>;
   /** How many statements it can run at once. */
   readonly connections: number;
   readonly failureOf: (error: unknown) => Failure;

@@ -40,6 +40,12 @@ export type LaneName = 'writes' | 'reads' | 'feed' | 'backgroundWrites' | 'backg
  */
 export type Run = <T>(name: LaneName, work: (session: Session) => Promise<T>, options?: RunOptions) => Promise<T>;
 
+interface Lane {
+  readonly enter: <T>(work: () => Promise<T>, isWanted: () => boolean) => Promise<T>;
+  readonly gate: Gate;
+  readonly transaction?: SqlDatabase['transaction'] | undefined;
+}
+
 const PAUSE = { first: 50, longest: 1_000 };
 
 const always = () => true;
@@ -57,15 +63,15 @@ export function foreground({ connections }: Pick<SqlDatabase, 'connections'>): n
 
 /** The only way to a statement for requests: migration gate, lane, retries, deadline and the translation of errors. */
 export function runner(
-  { sql, connections, failureOf }: SqlDatabase,
+  { sql, transaction, connections, failureOf }: SqlDatabase,
   { gate, writeGate = gate, timeout, onFailure, withAdvice = (error) => error, pause: pauses = PAUSE }: RunnerOptions,
 ): Run {
   const most = foreground({ connections });
-  const lanes = {
-    writes: { enter: lane(most), gate: writeGate },
+  const lanes: Readonly<Record<LaneName, Lane>> = {
+    writes: { enter: lane(most), gate: writeGate, transaction },
     reads: { enter: lane(most), gate },
     feed: { enter: lane(Math.ceil(connections / 2)), gate },
-    backgroundWrites: { enter: lane(1), gate: writeGate },
+    backgroundWrites: { enter: lane(1), gate: writeGate, transaction },
     backgroundReads: { enter: lane(1), gate },
   };
 
@@ -76,13 +82,14 @@ export function runner(
     until: number,
     mayRepeat: (error: unknown) => boolean,
   ): Promise<T> {
-    const { enter, gate } = lanes[name];
+    const { enter, gate, transaction } = lanes[name];
     for (let pause = pauses.first; ; pause = Math.min(2 * pause, pauses.longest)) {
       try {
         // Awaiting what is known would take a turn of the microtask queue, and memory, each time.
         const passed = gate();
         const dialect = passed instanceof Promise ? await passed : passed;
-        return await enter(() => work({ sql, dialect }), isWanted);
+        const begin = () => transaction?.((sql, end) => work({ sql, dialect, end })) ?? work({ sql, dialect });
+        return await enter(begin, isWanted);
       } catch (error) {
         onFailure?.(error);
         const failure = failureOf(error);
@@ -118,7 +125,7 @@ export function runner(
 }
 
 /** Lets `limit` pieces of work run at once, first come, first served, and rejects those that are not wanted any more. */
-function lane(limit: number): <T>(work: () => Promise<T>, isWanted: () => boolean) => Promise<T> {
+function lane(limit: number): Lane['enter'] {
   const waiting: { readonly isWanted: () => boolean; readonly turn: PromiseWithResolvers<void> }[] = [];
   let running = 0;
 

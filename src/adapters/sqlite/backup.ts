@@ -1,12 +1,10 @@
-import { closeSync, existsSync, mkdirSync, openSync, readdirSync, renameSync, rmdirSync, rmSync } from 'node:fs';
+import { closeSync, existsSync, mkdtempSync, openSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { withDatabaseFile } from './command-file.ts';
 import { FILE } from './file/database-file.ts';
 import { syncPath } from './file/disk.ts';
 import { FileError, failureOf } from './file/failures.ts';
-import { LOCKED_FILE, lockFolder } from './file/folder-lock.ts';
-import { onceFree } from './file/once-free.ts';
 import { RENEW_LOG } from './file/schema.ts';
 
 /**
@@ -17,19 +15,13 @@ import { RENEW_LOG } from './file/schema.ts';
  */
 export async function backUp(dataDir: string, target: string): Promise<void> {
   requireFree(target);
-  const folder = resolve(`${target}.unfinished`);
   try {
-    // What a backup has left that was interrupted is there, and its lock has ended with it.
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
-    const unlock = lockFolder(folder, 'wait for the end of that backup');
+    // Of one backup only: another one may run, or have been interrupted.
+    const folder = mkdtempSync(resolve(`${target}.unfinished-`));
     try {
-      requireFree(target);
       await copyInto(folder, dataDir, target);
     } finally {
-      for (const name of [FILE, `${FILE}-journal`, LOCKED_FILE]) rmSync(join(folder, name), { force: true });
-      unlock();
-      // Files of others may have been there before.
-      if (readdirSync(folder).length === 0) rmdirSync(folder);
+      rmSync(folder, { recursive: true });
     }
     syncPath(dirname(resolve(target)));
   } catch (error) {
@@ -47,16 +39,19 @@ async function copyInto(folder: string, dataDir: string, target: string): Promis
   const path = join(folder, FILE);
   // SQLite accepts an empty file, which only this user may read.
   closeSync(openSync(path, 'w', 0o600));
-  await withDatabaseFile(dataDir, true, async ({ sql }) => {
-    try {
-      await onceFree(() => copyDatabase(sql, path));
-    } catch (error) {
-      // Otherwise it would be that of the database.
-      if (failureOf(error).isDiskFull) throw new FileError(`${target} cannot be written: its disk or quota is full`);
-      throw error;
-    }
-  });
+  await withDatabaseFile(dataDir, ({ sql, run }) =>
+    run('reads', async () => {
+      try {
+        copyDatabase(sql, path);
+      } catch (error) {
+        // Otherwise it would be that of the database.
+        if (failureOf(error).isDiskFull) throw new FileError(`${target} cannot be written: its disk or quota is full`);
+        throw error;
+      }
+    }),
+  );
   syncPath(path);
+  requireFree(target);
   renameSync(path, target);
 }
 

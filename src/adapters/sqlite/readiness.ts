@@ -1,14 +1,14 @@
 import type { Logger } from 'pino';
 import { singleFlight } from '../../runtime/single-flight.ts';
 import { endpointsProblem } from '../sql/webhooks/endpoints-problem.ts';
-import type { DatabaseFile } from './file/database-file.ts';
-import { failureOf } from './file/failures.ts';
+import type { OpenDatabase } from './file/database.ts';
+import { inWords } from './file/failures.ts';
 
 /** Bytes in the WAL from which something is wrong: a reader keeps them from the file. */
 const LARGE_WAL = 256 * 1024 ** 2;
 
 /** As `readiness` of Postgres. @param endpoints those of webhooks */
-export function readiness(file: DatabaseFile, endpoints: readonly string[], log: Pick<Logger, 'warn'>) {
+export function readiness(file: OpenDatabase, endpoints: readonly string[], log: Pick<Logger, 'warn'>) {
   let logged: string | undefined;
 
   async function problemsNow() {
@@ -17,7 +17,7 @@ export function readiness(file: DatabaseFile, endpoints: readonly string[], log:
     await file.run('writes', async () => {});
     const wal = file.walSize();
     return [
-      file.failure.problem(),
+      file.recentProblem(),
       wal >= LARGE_WAL
         ? `the WAL has ${Math.round(wal / 1024 ** 2)} MB that a reader keeps from the file: end the backup or program that has it open`
         : undefined,
@@ -26,13 +26,12 @@ export function readiness(file: DatabaseFile, endpoints: readonly string[], log:
   }
 
   return singleFlight(async () => {
-    const problems = await problemsNow().catch((error: Error) => {
-      const { cause = error, message } = error;
-      throw new Error(failureOf(cause).problem ?? message, { cause: error });
+    const problems = await problemsNow().catch((error) => {
+      throw new Error(inWords(error), { cause: error });
     });
-    const all = problems.filter((one) => one !== undefined).join('; ');
-    if (all !== '' && all !== logged) log.warn({ problem: all }, 'ready, but something is wrong with the database');
-    logged = all;
-    return all || undefined;
+    const problem = problems.filter((text) => text !== undefined).join('; ');
+    if (problem !== '' && problem !== logged) log.warn({ problem }, 'ready, but something is wrong with the database');
+    logged = problem;
+    return problem || undefined;
   });
 }

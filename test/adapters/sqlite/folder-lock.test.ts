@@ -8,7 +8,7 @@ import { type NodeProcess, projectFile, startNode, temporaryFolder } from '../..
 function otherHolder(folder: string): NodeProcess {
   const lockAndStay = `
     import { lockFolder } from ${JSON.stringify(projectFile('src/adapters/sqlite/file/folder-lock.ts'))};
-    lockFolder(process.argv[1]);
+    globalThis.unlock = lockFolder(process.argv[1]);
     console.log('locked');
     setInterval(() => {}, 60_000);`;
   return startNode(['--input-type=module', '--eval', lockAndStay, folder], folder);
@@ -44,7 +44,7 @@ test('refuses a folder whose file it may not write', async () => {
   const file = join(folder, LOCKED_FILE);
   await chmod(file, 0o444);
   expect(() => unprivileged(() => lockFolder(folder))).toThrow(
-    `${file} cannot be locked (attempt to write a readonly database): it must be an empty file that this user can write`,
+    `${folder} cannot be locked by its file lock.db (attempt to write a readonly database), which must be empty`,
   );
   await chmod(file, 0o644);
   unprivileged(() => lockFolder(folder))();
@@ -54,7 +54,7 @@ test('refuses a folder whose file somebody else has written, and leaves the file
   const folder = await temporaryFolder();
   const file = join(folder, LOCKED_FILE);
   await writeFile(file, '4711\n');
-  expect(() => lockFolder(folder)).toThrow(`${file} cannot be locked (file is not a database)`);
+  expect(() => lockFolder(folder)).toThrow(`${folder} cannot be locked by its file lock.db (file is not a database)`);
   expect(await readFile(file, 'utf8')).toBe('4711\n');
   await writeFile(file, '');
   lockFolder(folder)();

@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { openConnection, statement } from './connection.ts';
+import { openConnection } from './connection.ts';
 
 /* The thread of a large checkpoint, which has a connection of its own. An error ends it, and reaches who has started it. */
 
@@ -8,8 +8,7 @@ const BUSY_TIMEOUT = 50;
 
 const sql = openConnection(workerData);
 sql.exec(`pragma busy_timeout = ${BUSY_TIMEOUT}`);
-const checkpoint = (mode: 'passive' | 'truncate') =>
-  statement<{ log: bigint; checkpointed: bigint }>(sql, `pragma wal_checkpoint(${mode})`).get();
+const checkpoint = (mode: 'passive' | 'truncate') => sql.prepare(`pragma wal_checkpoint(${mode})`).get();
 // Beside writes, and what these have brought meanwhile.
 checkpoint('passive');
 let progress = checkpoint('passive');

@@ -1,6 +1,8 @@
+import { accessSync, constants } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
+import type { Failure } from '../../sql/dialect.ts';
 import { recentFailure } from '../../sql/recent-failure.ts';
-import { runner } from '../../sql/run.ts';
+import { type Run, runner } from '../../sql/run.ts';
 import { sqlite } from '../dialect.ts';
 import { checkpoints } from './checkpoints.ts';
 import { statementsOn } from './driver.ts';
@@ -12,8 +14,8 @@ const CONNECTIONS = 4;
 /** Milliseconds until what another process has kept from its lock is tried again, as in run.ts. */
 const BUSY_PAUSE = { first: 5, longest: 20 };
 
-interface DatabaseOptions {
-  /** Where the file is, for messages. */
+export interface DatabaseOptions {
+  /** Where the file is. */
   readonly path: string;
   /** Milliseconds until work is given up that has no time of its own. */
   readonly timeout: number;
@@ -23,11 +25,28 @@ interface DatabaseOptions {
   readonly end: (reason: string) => void;
 }
 
+/** The database of a service. */
+export interface OpenDatabase {
+  readonly sql: DatabaseSync;
+  readonly timeout: number;
+  readonly run: Run;
+  readonly failureOf: (error: unknown) => Failure;
+  /** What has failed lately, in words. */
+  readonly recentProblem: () => string | undefined;
+  /** Bytes in the WAL that are not in the file yet. */
+  readonly walSize: () => number;
+  /** @throws Error if nothing can be written, which only a commit with content would show */
+  readonly requireWritable: () => void;
+  /** @throws Error, with the connection open, if SQLite would write into a file that was replaced, or lacks what was written */
+  readonly close: () => Promise<void>;
+}
+
 /** What the service does with an open connection, wherever its database is: reads, writes and checkpoints. */
-export function databaseOn(sql: DatabaseSync, { path, timeout, lostFile, end }: DatabaseOptions) {
+export function databaseOn(sql: DatabaseSync, { path, timeout, lostFile, end }: DatabaseOptions): OpenDatabase {
   const failure = recentFailure(failureOf);
   let lost: FileError | undefined;
 
+  /** @throws FileError while the file must not be used */
   function check(): void {
     if (lost !== undefined) throw lost;
     const missing = lostFile();
@@ -40,8 +59,6 @@ export function databaseOn(sql: DatabaseSync, { path, timeout, lostFile, end }: 
     }
   }
 
-  const isUsable = () => lost === undefined && lostFile() === undefined;
-
   function onLostSync(error: unknown): void {
     if (lost !== undefined) return;
     const why = failureOf(error).isDiskFull ? 'is full' : `has failed (${(error as Error).message})`;
@@ -50,26 +67,29 @@ export function databaseOn(sql: DatabaseSync, { path, timeout, lostFile, end }: 
     end(`${reason}. Plant Store ends: what it has confirmed is written again at its next start.`);
   }
 
-  const checkpoint = checkpoints(sql, onLostSync, failure.note);
-  const statements = statementsOn(sql, { check, onEnd: checkpoint.note, onLostSync });
-  const database = { sql: statements.sql, connections: CONNECTIONS, failureOf };
-  const run = statements.withTransactions(
-    runner(database, { gate: () => sqlite, timeout, onFailure: failure.note, pause: BUSY_PAUSE }),
+  const checkpoint = checkpoints(sql, (error) => {
+    failure.note(error);
+    if (failureOf(error).isLostSync) onLostSync(error);
+  });
+  const statements = statementsOn(sql, { check, onTransaction: checkpoint.note, onLostSync });
+  const run = runner(
+    { ...statements, connections: CONNECTIONS, failureOf },
+    { gate: () => sqlite, timeout, onFailure: failure.note, pause: BUSY_PAUSE },
   );
   return {
     sql,
     timeout,
     run,
     failureOf,
-    /** What has failed lately, in words. */
-    failure,
+    recentProblem: failure.problem,
     walSize: checkpoint.behind,
-    /** @throws FileError while the file must not be used */
-    check,
-    /** Closes the connection, unless SQLite would write into a file that was replaced, or that may lack what was written. */
+    requireWritable(): void {
+      check();
+      for (const name of [path, `${path}-wal`]) accessSync(name, constants.W_OK);
+    },
     async close(): Promise<void> {
-      if (isUsable()) await checkpoint.finish();
-      if (!isUsable()) return;
+      await checkpoint.finish();
+      check();
       sql.exec('pragma wal_checkpoint(truncate)');
       sql.close();
     },

@@ -1,7 +1,6 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 import { DummyDriver, Kysely, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from 'kysely';
-import type { Session, Statements } from '../../sql/dialect.ts';
-import type { Run } from '../../sql/run.ts';
+import type { SqlDatabase, Statements } from '../../sql/dialect.ts';
 import type { NamedQuery, PartResult } from '../../sql/statement.ts';
 import { failureOf } from './failures.ts';
 
@@ -15,10 +14,10 @@ const PART = { rows: 500, time: 10 };
 const TRANSACTION = 4;
 
 interface DriverOptions {
-  /** Throws while the file must not be used. */
+  /** Throws while the file must not be used. Called before statements once the event loop has turned. */
   readonly check?: () => void;
   /** Called after each transaction. */
-  readonly onEnd?: () => void;
+  readonly onTransaction?: () => void;
   /** Called when it is not known what is on the disk. From then on `check` must throw. */
   readonly onLostSync?: (error: unknown) => void;
 }
@@ -43,12 +42,11 @@ const compiler = new Kysely<unknown>({
  */
 export function statementsOn(
   database: DatabaseSync,
-  { check = () => {}, onEnd = () => {}, onLostSync = () => {} }: DriverOptions = {},
-) {
+  { check = () => {}, onTransaction = () => {}, onLostSync = () => {} }: DriverOptions = {},
+): Pick<SqlDatabase, 'sql' | 'transaction'> {
   const prepared = new Map<string, StatementSync>();
   let last = Promise.resolve();
-  let end = 0;
-  let isChecked = false;
+  let sliceEnd = 0;
   let commitTime = 0;
 
   function prepare(text: string): StatementSync {
@@ -57,30 +55,9 @@ export function statementsOn(
     return statement;
   }
 
-  /** Before the statements of a turn, or of a transaction. */
-  function checkOnce(): void {
-    if (!isChecked) check();
-    isChecked = true;
-  }
-
-  /** @param isLostBy whether it is not known what is on the disk after an error */
-  function execute(
-    text: string,
-    parameters: readonly unknown[] = [],
-    isLostBy = (error: unknown) => failureOf(error).isLostSync,
-  ) {
-    try {
-      return prepare(text).all(...(parameters as SQLInputValue[]));
-    } catch (error) {
-      if (isLostBy(error)) onLostSync(error);
-      throw error;
-    }
-  }
-
   async function executeQuery<Row>({ sql, parameters, mayBeCut }: NamedQuery): Promise<PartResult<Row>> {
-    checkOnce();
     const values = parameters as SQLInputValue[];
-    if (!mayBeCut) return { rows: execute(sql, values) as Row[] };
+    if (!mayBeCut) return { rows: prepare(sql).all(...values) as Row[] };
     const until = performance.now() + PART.time;
     const rows: Row[] = [];
     try {
@@ -99,10 +76,10 @@ export function statementsOn(
 
   function inTurn<T>(work: () => Promise<T>): Promise<T> {
     const done = last.then(async () => {
-      if (performance.now() >= end) {
+      if (performance.now() >= sliceEnd) {
         await new Promise(setImmediate);
-        end = performance.now() + SLICE;
-        isChecked = false;
+        check();
+        sliceEnd = performance.now() + SLICE;
       }
       return work();
     });
@@ -112,35 +89,32 @@ export function statementsOn(
   }
 
   /** @param work is given when its statements should end, as performance.now() counts */
-  async function transaction<T>(work: (end: number) => Promise<T>): Promise<T> {
-    checkOnce();
-    execute('begin immediate');
+  async function transaction<T>(work: (sql: Statements, end: number) => Promise<T>): Promise<T> {
+    let commitStart: number | undefined;
     try {
-      const result = await work(performance.now() + Math.max(TRANSACTION, commitTime));
-      const start = performance.now();
-      execute('commit', [], (error) => !failureOf(error).isNotCommitted);
-      commitTime = performance.now() - start;
+      prepare('begin immediate').all();
+      const result = await work(within, performance.now() + Math.max(TRANSACTION, commitTime));
+      commitStart = performance.now();
+      prepare('commit').all();
+      commitTime = performance.now() - commitStart;
       return result;
+    } catch (error) {
+      const { isLostSync, isNotCommitted } = failureOf(error);
+      if (isLostSync || (commitStart !== undefined && !isNotCommitted)) onLostSync(error);
+      // Before the next statement the file is checked.
+      sliceEnd = 0;
+      throw error;
     } finally {
       // After some failures SQLite has done it itself.
-      if (database.isTransaction) execute('rollback');
-      onEnd();
-      isChecked = false;
+      if (database.isTransaction) prepare('rollback').all();
+      onTransaction();
     }
   }
 
   const getExecutor = () => compiler.getExecutor();
-  const sql: Statements = { getExecutor, executeQuery: (query) => inTurn(() => executeQuery(query)) };
   const within: Statements = { getExecutor, executeQuery };
   return {
-    sql,
-    /** Gives each piece of work that writes a transaction, which begins once the work has its turn. */
-    withTransactions(run: Run): Run {
-      return (lane, work, options) => {
-        if (lane !== 'writes' && lane !== 'backgroundWrites') return run(lane, work, options);
-        const inOne = (session: Session) => inTurn(() => transaction((end) => work({ ...session, sql: within, end })));
-        return run(lane, inOne, options);
-      };
-    },
+    sql: { getExecutor, executeQuery: (query) => inTurn(() => executeQuery(query)) },
+    transaction: (work) => inTurn(() => transaction(work)),
   };
 }

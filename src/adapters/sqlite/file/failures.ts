@@ -29,14 +29,21 @@ const REMEDIES = new Map([
   [NOTADB, 'it is no database of SQLite: restore a backup, or move it away for a new one'],
 ]);
 
+interface SystemError extends Error {
+  /** SQLite's result code. */
+  readonly errcode?: number;
+  /** The call of the system that has failed, such as that which writes the WAL again. */
+  readonly syscall?: string;
+}
+
 /** The file must not be used, or not any more; the message says what to do. */
 export class FileError extends Error {
   override readonly name = 'FileError';
 }
 
-/** What an error says, of SQLite or of the file. */
+/** What an error means, whether SQLite, the system or this adapter has thrown it. */
 export function failureOf(error: unknown) {
-  const { errcode: code = 0, message } = Object(error) as { readonly errcode?: number; readonly message: string };
+  const { errcode: code = 0, syscall, message } = Object(error) as SystemError;
   const primary = code & 0xff;
   const isDiskFull = [FULL, IOERR_WRITE, IOERR_SHMSIZE].includes(code);
   const full =
@@ -44,7 +51,7 @@ export function failureOf(error: unknown) {
   const why = REMEDIES.get(primary);
   const remedy = why && `the database cannot be used (${message}), since ${why}`;
   const isBusy = primary === BUSY;
-  const problem = error instanceof FileError ? error.message : isDiskFull ? full : remedy;
+  const problem = error instanceof FileError ? message : isDiskFull ? full : remedy;
   const isUnavailable = problem !== undefined || error instanceof PlantStoreError;
   const means: Failure['means'] = isBusy ? 'transient' : isUnavailable ? 'unavailable' : 'defect';
   return {
@@ -57,11 +64,17 @@ export function failureOf(error: unknown) {
     /** Whether another process holds the lock that is needed: nothing was done. */
     isBusy,
     /** Whether the disk may have lost what was written before: only a new start, which writes it again, makes it certain. */
-    isLostSync: code === IOERR_FSYNC || code === IOERR_DIR_FSYNC,
+    isLostSync: code === IOERR_FSYNC || code === IOERR_DIR_FSYNC || syscall === 'fsync' || syscall === 'write',
     /** Whether a commit that failed so has done nothing. */
     isNotCommitted: code === IOERR_WRITE || [FULL, BUSY, READONLY, NOMEM].includes(primary),
     isDiskFull,
     /** What is wrong and what to do about it, in words; undefined if operators cannot do anything. */
     problem,
   };
+}
+
+/** What people read about an error: what to do, if that is known. */
+export function inWords(error: unknown): string {
+  const cause = error instanceof PlantStoreError ? error.cause : error;
+  return failureOf(cause).problem ?? (error as Error).message;
 }

@@ -1,15 +1,13 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { failureOf } from './failures.ts';
 
 /** The locked file, not named `lock`, so that nobody deletes it as a stale one. */
 export const LOCKED_FILE = 'lock.db';
 
-/** https://www.sqlite.org/rescode.html#busy */
-const SQLITE_BUSY = 5;
-
 /** Milliseconds to wait for a process that is only checking the lock (`isLocked`). */
-const LOOK = 100;
+const CHECK_TIME = 100;
 
 /**
  * Locks a folder for this process, until the returned function is called or the process ends in any way: SQLite locks a
@@ -17,32 +15,27 @@ const LOOK = 100;
  *
  * No other code may open this file: closing it releases its POSIX lock.
  *
- * @param advice what to do if another process has locked the folder
- * @throws Error, saying what to do, if that is so, or the file cannot be locked
+ * @throws Error, saying what to do, if another process has locked it, or the file cannot be locked
  */
-export function lockFolder(folder: string, advice = 'stop that one, or set DATA_DIR to another folder'): () => void {
+export function lockFolder(folder: string): () => void {
   const file = join(folder, LOCKED_FILE);
   let database: DatabaseSync | undefined;
   try {
-    database = new DatabaseSync(file, { timeout: LOOK });
+    database = new DatabaseSync(file, { timeout: CHECK_TIME });
     // The write proves that the lock is exclusive: on a read-only file SQLite takes a shared one without an error. It
     // is never committed, and with its journal in memory nothing reaches the disk.
     database.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE; PRAGMA user_version = 1');
+    return () => database?.close();
   } catch (error) {
     database?.close();
-    const { errcode, message } = error as { errcode?: number; message: string };
-    throw new Error(
-      errcode === SQLITE_BUSY
-        ? `${folder} is in use by another process: ${advice}`
-        : `${file} cannot be locked (${message}): it must be an empty file that this user can write; ` +
-            'fix that, or set DATA_DIR to another folder',
-      { cause: error },
-    );
+    const problem = failureOf(error).isBusy
+      ? 'is in use by another process: stop that one'
+      : `cannot be locked by its file ${LOCKED_FILE} (${(error as Error).message}), which must be empty, and this user's: fix that`;
+    throw new Error(`${folder} ${problem}, or set DATA_DIR to another folder`, { cause: error });
   }
-  return () => database.close();
 }
 
-/** Whether a process has locked a folder, as far as this one may know. */
+/** Whether a process has locked a folder. False if this user may not know. */
 export function isLocked(folder: string): boolean {
   try {
     const database = new DatabaseSync(join(folder, LOCKED_FILE), { readOnly: true });
@@ -53,7 +46,7 @@ export function isLocked(folder: string): boolean {
     }
     return false;
   } catch (error) {
-    return (error as { errcode?: number }).errcode === SQLITE_BUSY;
+    return failureOf(error).isBusy;
   }
 }
 
@@ -64,16 +57,10 @@ export function isLocked(folder: string): boolean {
  * synchronous, so that the next call finds the files as they were checked.
  */
 export function lostFileCheck(paths: readonly string[]): () => string | undefined {
+  function identityOf(path: string): string {
+    const stat = statSync(path, { bigint: true, throwIfNoEntry: false });
+    return `${stat?.dev}:${stat?.ino}`;
+  }
   const before = paths.map(identityOf);
   return () => paths.find((path, index) => identityOf(path) !== before[index]);
-}
-
-/** Undefined if the file does not exist or cannot be accessed. */
-function identityOf(path: string): string | undefined {
-  try {
-    const { dev, ino } = statSync(path, { bigint: true });
-    return `${dev}:${ino}`;
-  } catch {
-    return undefined;
-  }
 }

@@ -1,4 +1,4 @@
-import { DatabaseSync } from 'node:sqlite';
+import type { DatabaseSync } from 'node:sqlite';
 import { CompiledQuery } from 'kysely';
 import type { Run } from '../../sql/run.ts';
 import { FileError } from './failures.ts';
@@ -54,7 +54,7 @@ const STEPS: readonly string[] = [
 
 /**
  * @param isCommand whether an older version is refused, too, since commands change no schema
- * @throws FileError if a newer version of this program has written the file
+ * @throws FileError if a newer version of this program has written the file, or it has lost its version
  */
 export function requireVersion(sql: DatabaseSync, path: string, isCommand = false): void {
   const version = versionOf(sql);
@@ -64,50 +64,22 @@ export function requireVersion(sql: DatabaseSync, path: string, isCommand = fals
         'run that version, or restore the backup from before the upgrade',
     );
   }
+  if (version === 0 && sql.prepare("select 1 from sqlite_schema where name = 'plants'").get() !== undefined) {
+    throw new FileError(
+      `${path} has a table plants, but no version, which sqlite3's .dump leaves out: if it is a whole copy, set the ` +
+        `user_version of its original, which is ${STEPS.length} now, and run npm run migrate -- renew-feed`,
+    );
+  }
   if (isCommand && version < STEPS.length) {
     throw new FileError(`${path} has not been brought up to this version: npm start does that`);
   }
 }
 
-/**
- * Applies what is missing, each step in a transaction. A file that sqlite3's `.dump` has made has lost its version, and is an
- * earlier state, as a backup is: its feed gets a new identity.
- *
- * @throws FileError if it has only a part of the tables, or one of another program
- */
-export function applySchema(sql: DatabaseSync, path: string): void {
-  const texts = textsIn(sql);
-  if (versionOf(sql) === 0 && texts.some((text) => /^create table "?plants\b/i.test(text))) {
-    const version = dumpedVersion(texts);
-    if (version === 0) {
-      throw new FileError(
-        `${path} has a table plants, but not all that Plant Store makes with it: ` +
-          'restore the whole database, or set DATA_DIR to another folder',
-      );
-    }
-    const adopt = `${RENEW_LOG}; pragma user_version = ${version}`;
-    sql.exec(`begin immediate; ${adopt}; commit`);
-  }
+/** Applies what is missing, each step in a transaction. */
+export function applySchema(sql: DatabaseSync): void {
   for (let version = versionOf(sql) + 1; version <= STEPS.length; version++) {
     sql.exec(`begin immediate; ${STEPS[version - 1]} pragma user_version = ${version}; commit`);
   }
-}
-
-/** The newest version that has made what these texts create; 0 if none has. */
-function dumpedVersion(texts: readonly string[]): number {
-  const model = new DatabaseSync(':memory:');
-  const isMade = STEPS.map((step) => {
-    model.exec(step);
-    return textsIn(model).every((text) => texts.includes(text));
-  });
-  model.close();
-  return isMade.lastIndexOf(true) + 1;
-}
-
-/** The statements that create its tables and indexes, however their lines are broken. */
-function textsIn(sql: DatabaseSync): string[] {
-  const rows = sql.prepare('select sql from sqlite_schema where sql is not null').all();
-  return rows.map(({ sql }) => `${sql}`.replace(/\s+/g, ' '));
 }
 
 /** For a file that was set back to a copy. */
