@@ -191,7 +191,7 @@ test('goes on after a 503, a lost connection and what is no response of the serv
   });
   const lines = Array.from({ length: 5_000 }, (_, id) => JSON.stringify({ id, name: `Ficus ${id}` }));
   await importList(page, 'plants.ndjson', lines.join('\n'), 'Ficus');
-  for (const trouble of [/No connection to the service.*safe/, /50300.*safe/, /200: not a response of this.*safe/]) {
+  for (const trouble of [/No connection to the service.*again/, /50300.*again/, /200: not a response of this.*again/]) {
     await dialog(page).getByText(trouble).waitFor();
   }
   expect(await sums(page)).toBe('5,000 read, 5,000 new');

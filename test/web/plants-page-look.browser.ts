@@ -2,7 +2,9 @@ import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import axe from 'axe-core';
 import type { Page } from 'playwright-core';
+import { allPermissions } from '../../src/application/permissions.ts';
 import type { NewPlant } from '../../src/domain/plant.ts';
+import { TOKEN } from '../support/api-server.ts';
 import { eventually } from '../support/eventually.ts';
 import { open } from '../support/programs/browser.ts';
 import {
@@ -16,6 +18,7 @@ import {
   row,
   says,
   showsForm,
+  signIn,
 } from '../support/programs/plants-page.ts';
 
 /* How the page looks, for eyes, keys and screen readers. */
@@ -56,82 +59,129 @@ const LIST = 'Nummer;Bezeichnung;Art\r\n1;Monstera;Zimmerpflanze\r\n2;;Baum\r\nv
 const WIDER_THAN_IT_SHOWS = `[...document.querySelectorAll('dialog')]
   .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth).map(({ id }) => id)`;
 
-test.each([
-  [320, 'light', 'none'],
-  [390, 'dark', 'none'],
-  [1440, 'light', 'active'],
-] as const)(
-  'is accessible in all its states and no wider than the screen: %i pixels wide, %s, with forced colours %s',
-  async (width, colorScheme, forcedColors) => {
-    const look = { viewport: { width, height: 844 }, colorScheme, forcedColors };
-    const { url, stored, page } = await openWith(PLANTS, { look });
-    const { page: signedOut } = await open(url, look);
-    await signedOut.getByLabel('Token', { exact: true }).waitFor();
-    expect(await violations(signedOut)).toEqual([]);
+const LOOKS = [320, 1280].flatMap((width) => [
+  { width, colorScheme: 'light', forcedColors: 'active' } as const,
+  { width, colorScheme: 'dark', forcedColors: 'none' } as const,
+  { width, colorScheme: 'light', forcedColors: 'none' } as const,
+]);
 
-    await row(page, 1).waitFor();
-    /** Once the page says this. */
-    const isFine = async (text?: string) => {
-      if (text) await says(page, text);
-      expect(await violations(page)).toEqual([]);
-      expect(await smallTargets(page)).toEqual([]);
-      expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width);
-      expect(await page.evaluate(WIDER_THAN_IT_SHOWS)).toEqual([]);
+/** Checks a state of the page, once it says this, in every look. */
+async function isAccessible(page: Page, text: string): Promise<void> {
+  await says(page, text);
+  for (const { width, ...media } of LOOKS) {
+    await page.setViewportSize({ width, height: 844 });
+    await page.emulateMedia(media);
+    const found = {
+      violations: await violations(page),
+      small: await smallTargets(page),
+      width: await page.evaluate('document.documentElement.scrollWidth'),
+      wider: await page.evaluate(WIDER_THAN_IT_SHOWS),
     };
-    if (process.env.UPDATE_SCREENSHOT && width === 320) {
-      await page.setViewportSize({ width: 1100, height: 560 });
-      await page.screenshot({ path: screenshot, animations: 'disabled' });
-      await page.setViewportSize(look.viewport);
-    }
-    await isFine();
-    await row(page, 2).getByRole('checkbox').check();
-    await isFine('1 selected');
-    await page.locator('#tag-selected').click();
-    await isFine('Set the tag of 1 plant');
-    await press(page, 'Close');
-    await page.locator('#select-none').click();
-    await page.locator('#add').click();
-    await isFine();
-    await press(page, 'Close');
+    expect({ text, media, ...found }).toEqual({ text, media, violations: [], small: [], width, wider: [] });
+  }
+}
 
-    await openPlant(page, 1, { Name: 'Monstera deliciosa' });
-    await fillIn(page, { Name: 'mine' });
-    stored.set(1n, { id: 1n, name: 'theirs' });
-    await press(page, 'Save');
-    await isFine('41200: ');
-    await press(page, 'Delete');
-    await isFine('will be deleted in ten seconds');
-    await press(page, 'Undo');
+const pressInDialog = (page: Page, name: string) =>
+  page.locator('dialog[open]').last().getByRole('button', { name, exact: true }).click();
 
-    const pressInDialog = (name: string) => dialog(page).getByRole('button', { name, exact: true }).click();
-    await drop(page, 'plants.csv', JSON.stringify([LIST]));
-    const choose = (column: string, name: string) => dialog(page).getByLabel(column).selectOption(name);
-    await choose('the name', 'Bezeichnung');
-    await choose('the id', 'Nummer');
-    await choose('the tag', 'Art');
-    await dialog(page).locator('#import-plants').getByText('Zimmerpflanze').waitFor();
-    await isFine();
-    await page.route(/import\?/, () => {});
-    await pressInDialog('Import');
-    await isFine('Importing …');
-    await pressInDialog('Stop');
-    await page.unroute(/import\?/);
-    await pressInDialog('Continue');
-    await isFine('Import finished');
-    await pressInDialog('Close');
-    await press(page, 'Download');
-    await pressInDialog('Download');
-    await isFine('Some ids have more than 15 digits.');
-    await pressInDialog('Close');
+test('is accessible without a token, without plants, with a list, a selection and an undo', async () => {
+  const { url, page } = await openWith(PLANTS);
+  const { page: signedOut } = await open(url);
+  await isAccessible(signedOut, 'Access token');
+  const { page: empty } = await openWith();
+  await isAccessible(empty, 'Try it with twelve plants');
 
-    await page.getByLabel('Find').fill('rosa');
-    await isFine('No plants match.');
-    const { page: empty } = await openWith([], { look });
-    await says(empty, 'Try it with twelve plants');
-    expect(await violations(empty)).toEqual([]);
-    expect(await smallTargets(empty)).toEqual([]);
-  },
-);
+  await isAccessible(page, '17 plants');
+  if (process.env.UPDATE_SCREENSHOT) {
+    await page.setViewportSize({ width: 1100, height: 560 });
+    await page.screenshot({ path: screenshot, animations: 'disabled' });
+  }
+  await row(page, 2).getByRole('checkbox').check();
+  await isAccessible(page, '1 selected');
+  await press(page, 'Clear');
+  await openPlant(page, 3, { Name: 'Ficus carica' });
+  await press(page, 'Delete');
+  await isAccessible(page, 'will be deleted in ten seconds');
+  await press(page, 'Undo');
+  await page.getByLabel('Find').fill('rosa');
+  await isAccessible(page, 'No plants match.');
+});
+
+test('is accessible in its dialogs', async () => {
+  const { stored, page } = await openWith(PLANTS);
+  await press(page, 'Add plant');
+  await isAccessible(page, 'Add a plant');
+  await pressInDialog(page, 'Close');
+  await openPlant(page, 1, { Name: 'Monstera deliciosa' });
+  await fillIn(page, { Name: 'mine' });
+  stored.set(1n, { id: 1n, name: 'theirs' });
+  await press(page, 'Save');
+  await isAccessible(page, 'Saving replaces what is stored now.');
+  await pressInDialog(page, 'Delete');
+  await press(page, 'Undo');
+
+  await press(page, 'Download');
+  await pressInDialog(page, 'Download');
+  await isAccessible(page, 'Some ids have more than 15 digits.');
+  await pressInDialog(page, 'Close');
+
+  await page.locator('#plants').press('Control+a');
+  await press(page, 'Set tag …');
+  await isAccessible(page, 'different tags');
+  await pressInDialog(page, 'Close');
+  await press(page, 'Delete …');
+  await isAccessible(page, 'cannot be undone');
+  for (const id of [1n, 2n]) stored.set(id, { id, name: 'theirs, too' });
+  await pressInDialog(page, 'Delete for good');
+  await isAccessible(page, '2 refused.');
+  await pressInDialog(page, 'Close');
+
+  await drop(page, 'plants.csv', JSON.stringify([LIST]));
+  const choose = (column: string, name: string) => dialog(page).getByLabel(column).selectOption(name);
+  await choose('the name', 'Bezeichnung');
+  await choose('the id', 'Nummer');
+  await choose('the tag', 'Art');
+  await dialog(page).locator('#import-plants').getByText('Zimmerpflanze').waitFor();
+  await isAccessible(page, 'The first plants, as they will be');
+  await page.route(/import\?/, () => {});
+  await pressInDialog(page, 'Import');
+  await isAccessible(page, 'Importing …');
+  await pressInDialog(page, 'Stop');
+  await page.unroute(/import\?/);
+  await pressInDialog(page, 'Continue');
+  await isAccessible(page, 'Import finished');
+});
+
+test('is accessible in each trouble, and saves in the end what was typed before them', async () => {
+  let accepted = TOKEN;
+  const verifyToken = (token: string) => (token === accepted ? { permissions: allPermissions } : undefined);
+  const { page, store, stored } = await openWith(PLANTS, { verifyToken });
+  const held = { changes: [], next: '1', atEnd: true, heldBackSeconds: 1_234 };
+  await page.route('**/changes?*', (route) => route.fulfill({ json: held }));
+  // The request that waits comes from the service.
+  await store.add({ id: 1_000n, name: 'before' });
+  await isAccessible(page, 'Live, held back for 1,234 s');
+  await page.unrouteAll();
+  await openPlant(page, 1, { Name: 'Monstera deliciosa' });
+  await fillIn(page, { Name: 'mine' });
+  await page.context().setOffline(true);
+  await press(page, 'Save');
+  await isAccessible(page, 'This device is offline. Trying again …');
+  await page.route(/plants|changes|tags/, (route) => route.fulfill({ status: 401, body: '<h1>Sign in</h1>' }));
+  await page.context().setOffline(false);
+  await isAccessible(page, 'You are signed out');
+  accepted = 'a-token-that-is-new';
+  await page.unrouteAll();
+  await pressInDialog(page, 'Try again');
+  await isAccessible(page, 'What you have typed is kept.');
+  // It is not closed without a token, which would leave nothing to do.
+  await page.keyboard.press('Escape');
+  await page.getByLabel('Show the token').check();
+  expect(await page.getByLabel('Token', { exact: true }).getAttribute('type')).toBe('text');
+  await signIn(page, accepted);
+  await row(page, 1).getByText('mine').waitFor();
+  expect(stored.get(1n)).toMatchObject({ name: 'mine' });
+});
 
 /** How the borders of these, and the text, contrast with what is behind them, from 1 to 21. */
 const CONTRASTS = `['.limit', '#plants', '#rows tr', '#keys kbd', '#close'].map((selector) => {

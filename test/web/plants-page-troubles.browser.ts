@@ -53,7 +53,7 @@ test('is signed in by the link of the start message, and keeps the token where n
   await press(page, 'Stay signed in');
   await other.reload();
   await row(other, 1).waitFor();
-  await press(page, 'Forget token');
+  await press(page, 'Sign out');
   await page.getByLabel('Token', { exact: true }).waitFor();
   expect(await page.evaluate('JSON.stringify([sessionStorage, localStorage])')).not.toContain(token);
 });
@@ -73,7 +73,7 @@ test('asks for a token, says why one is not accepted, and asks again when it is 
     '',
   );
   await signIn(page, 'a-token-of-another-service');
-  await says(page, '40101: the access token is not accepted');
+  await says(page, '(40101).');
   expect(await page.locator('#count').textContent()).toBe('');
   await page.getByLabel('Stay signed in').check();
   await signIn(page, `https://plants.example/#token=${accepted}&tag=tree`);
@@ -81,7 +81,7 @@ test('asks for a token, says why one is not accepted, and asks again when it is 
   expect(await page.evaluate('[sessionStorage.length, localStorage.length]')).toEqual([0, 1]);
   accepted = 'a-token-that-is-new';
   await row(page, 1).click();
-  await says(page, '40101: the access token is not accepted');
+  await says(page, '(40101).');
   expect(await page.getByText('40101').count()).toBe(1);
   await signIn(page, accepted);
   await showsForm(page, { Id: '1', Name: 'Ficus' });
@@ -114,7 +114,7 @@ test('shows a 503 while the database is away, and does what was wanted once it i
   network.swallow();
   await addPlant(page, 1, 'meanwhile');
   await dialog(page)
-    .getByText(/^The service is not available \(50300: .*safe\)\. Trying again\.$/)
+    .getByText(/^The service is not available \(50300: .*\)\. Trying again …$/)
     .waitFor();
   await page.getByText('Live', { exact: true }).waitFor({ state: 'hidden' });
   network.pass();
@@ -128,13 +128,13 @@ test.each(['', '#token=%', '#token=%E2%82%AC'])(
   async (hash) => {
     const { stored, page } = await openInMemory(undefined, hash);
     await page.getByLabel('Token', { exact: true }).waitFor();
-    if (hash !== '') await says(page, '40101: the access token is not accepted');
+    if (hash !== '') await says(page, '(40101).');
     await page.evaluate(`void (location.hash = 'token=${TOKEN}')`);
     await page.getByLabel('Token', { exact: true }).waitFor({ state: 'hidden' });
     await row(page, 1).waitFor();
     stored.clear();
     await row(page, 1).click();
-    await dialog(page).getByText('40401: ').waitFor();
+    await dialog(page).getByText('There is no plant with this id (40401).').waitFor();
     expect(await page.getByText('Loading …').isVisible()).toBe(false);
   },
 );
@@ -151,7 +151,7 @@ test.each([
   await page.route(/plants|changes|tags/, (route) => route.fulfill(answer));
   await press(page, 'Save');
   const ended = page.getByRole('dialog', { name: 'You are signed out' });
-  await ended.getByText(/^A sign-in in front of the service has ended/).waitFor();
+  await ended.getByText(/^Your sign-in has ended/).waitFor();
   await page.getByText('Live', { exact: true }).waitFor({ state: 'hidden' });
   await ended.getByRole('button', { name: 'Try again' }).click();
   await ended.getByRole('button', { name: 'Reload' }).waitFor();
@@ -179,7 +179,7 @@ test.each([
     },
   });
   const { page } = await open(`${server.url}/#token=${TOKEN}`);
-  await says(page, `(${number}: `);
+  await says(page, `(${number})`);
   await says(page, 'Not live');
   await row(page, 1).waitFor();
   await addPlant(page, 2, 'added');

@@ -1,3 +1,4 @@
+import { parseExactly } from '../../src/lists/records.js';
 import { byId } from './dom.js';
 import { errorOf, isSignedOut } from './errors.js';
 import { currentToken, signIn } from './token.js';
@@ -61,6 +62,7 @@ export async function send(method, path, request = {}) {
     has = 'name',
     ends = isDefinite,
   } = request;
+  if (!('rawJSON' in JSON)) throw new Error('This browser would round long ids. Use one of 2025 or later.');
   for (let attempt = 0; ; attempt++) {
     if (currentToken() === '') await signIn('');
     const token = currentToken();
@@ -76,7 +78,7 @@ export async function send(method, path, request = {}) {
     const response = await fetch(url, how).catch(() => undefined);
     const text = await response?.text().catch(() => undefined);
     signal?.throwIfAborted();
-    const result = text && parseExactly(text);
+    const result = text && parsed(text);
     if (method === 'DELETE' ? response?.status === 204 : response?.ok && has in Object(result)) {
       trouble?.();
       return { body: result, headers: response?.headers ?? new Headers() };
@@ -97,11 +99,15 @@ export async function send(method, path, request = {}) {
       trouble?.();
       throw error;
     }
-    trouble?.(`${error.message} Trying again${error.message.includes('is safe') ? '.' : ', which is safe.'}`);
+    trouble?.(`${error.message} Trying again …`);
     const pause = Number(response?.headers.get('Retry-After')) * 1_000 || 500 * 2 ** attempt;
     await new Promise((resolve) => setTimeout(resolve, Math.min(pause, 5_000)));
   }
 }
+
+/** Adds a plant. */
+export const create = (/** @type {Plant} */ { id, ...texts }, /** @type {Request} */ request) =>
+  send('POST', 'plants', { ...request, body: `{"id":${id},${JSON.stringify(texts).slice(1)}` });
 
 /** Replaces a plant. @returns {Promise<string>} its new ETag */
 export async function put(/** @type {Plant} */ { id, name, tag }, /** @type {Request} */ request) {
@@ -109,19 +115,11 @@ export async function put(/** @type {Plant} */ { id, name, tag }, /** @type {Req
   return headers.get('ETag') ?? '';
 }
 
-/**
- * JSON.parse makes a double of a number, with 53 bits of an id's 64; the text of the number has them all.
- *
- * @returns undefined for what is no JSON
- */
-function parseExactly(/** @type {string} */ text) {
+/** The value of a JSON text, whose ids keep all their digits; undefined for what is no JSON. */
+function parsed(/** @type {string} */ text) {
   try {
-    return JSON.parse(text, (key, value, /** @type {{ source?: string } | undefined} */ context = undefined) => {
-      if (context === undefined) throw new Error('This browser rounds ids: use one of 2025 or later.');
-      return key === 'id' && context.source ? BigInt(context.source) : value;
-    });
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
+    return parseExactly(text);
+  } catch {
     return undefined;
   }
 }

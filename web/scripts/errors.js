@@ -1,17 +1,16 @@
 /** Errors in the words of the page's users, by their number or HTTP status; docs/errors.md has them in the words of clients. */
 const WORDS = new Map([
-  [40009, 'Another plant has this id'],
-  [40010, 'This was the id of a plant that was deleted, and no other can have it'],
-  [40013, 'This is more text than the service takes'],
-  [401, 'The service does not accept this token'],
+  [40009, 'Another plant has this id already: choose a different one'],
+  [40010, 'A plant with this id was deleted, and its id cannot be used again: choose a different one'],
+  [401, 'This token does not work here'],
   [403, 'Your token does not permit this'],
   [40401, 'There is no plant with this id'],
-  [408, 'The service got this too slowly'],
+  [408, 'The connection is too slow for this'],
   [410, 'This plant was deleted'],
   [412, 'Somebody else has changed this plant'],
-  [429, 'The service has too much to do'],
-  [500, 'The service has failed'],
-  [501, 'Changes of others appear when you load this page again'],
+  [429, 'The service is busy'],
+  [500, 'Something in the service has failed'],
+  [501, 'This page cannot follow what others do: load it again to see it'],
 ]);
 
 /** Whether a body is an Error of the service. @returns {body is { error: number, message: string }} */
@@ -25,7 +24,7 @@ export const isSignedOut = (/** @type {Response | undefined} */ response, /** @t
   response?.type === 'opaqueredirect' || (response?.status === 401 && !isOwn(body));
 
 /**
- * What became of a request, in words and then as the service said it.
+ * What became of a request, in words; as the service said it where there are none.
  *
  * @param response undefined without one, or one that has broken off
  * @param body the Error of a response, or anything from a proxy
@@ -33,10 +32,12 @@ export const isSignedOut = (/** @type {Response | undefined} */ response, /** @t
  */
 export function errorOf(/** @type {Response | undefined} */ response, /** @type {unknown} */ body) {
   const status = response?.status ?? 0;
-  if (isSignedOut(response, body)) return new Error('A sign-in in front of the service has ended.', { cause: status });
+  if (isSignedOut(response, body)) return new Error('Your sign-in has ended.', { cause: status });
   const away = navigator.onLine ? 'No connection to the service.' : 'This device is offline.';
   if (status === 0) return new Error(away, { cause: status });
   const [number, said] = isOwn(body) ? [body.error, body.message] : [status, 'not a response of this service'];
+  const words = WORDS.get(number) ?? WORDS.get(status);
+  if (words) return new Error(`${words} (${number}).`, { cause: number });
   const otherwise = status >= 400 && status < 500 ? 'The service refuses this' : 'The service is not available';
-  return new Error(`${WORDS.get(number) ?? WORDS.get(status) ?? otherwise} (${number}: ${said}).`, { cause: number });
+  return new Error(`${otherwise} (${number}: ${said}).`, { cause: number });
 }

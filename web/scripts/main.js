@@ -73,7 +73,7 @@ function done(/** @type {Plant} */ plant, /** @type {Former | undefined} */ form
   apply([plant]);
   const words = [`${former ? 'Changed' : 'Added'} ${id} `, ...nodesOf(cut(name))];
   if (former) return changed(words, [former]);
-  if (!list.has(id)) fields.show(list.isLarge() ? { name: `${id}` } : { order: list.view().order });
+  if (list.indexOf(id) < 0) fields.show(list.isLarge() ? { name: `${id}` } : { order: list.view().order });
   table.choose(id);
   undo.say(words);
 }

@@ -2,7 +2,11 @@ import { send } from './api.js';
 import { latest, make, write } from './dom.js';
 import { nodesOf } from './texts.js';
 
-/** @typedef {ReturnType<typeof tagChoices>} TagChoices */
+/**
+ * @typedef {object} TagChoices
+ * @property {() => Promise<void>} load asks the service which there are; where it cannot say, none is offered
+ * @property {(choice: TagChoice) => () => void} offer offers those that have what is typed there, and returns what offers them again
+ */
 /**
  * Tags that are offered in a place of the page, for a field.
  *
@@ -15,14 +19,13 @@ const MAX_LENGTH = 60;
 /** How many are offered at first. */
 const FIRST = 15;
 
-/** The tags in use, offered beside the fields that take one, those of most plants first. */
+/** The tags in use, offered beside the fields that take one, those of most plants first. @returns {TagChoices} */
 export function tagChoices() {
   let tags = /** @type {string[]} */ ([]);
   const loads = latest();
   const offers = /** @type {(() => void)[]} */ ([]);
 
   return {
-    /** Asks the service which there are. Where it cannot say, none is offered. */
     async load() {
       try {
         const { body } = await send('GET', 'tags?limit=1000', { signal: loads(), has: 'tags' });
@@ -38,8 +41,7 @@ export function tagChoices() {
         // The list says what is wrong.
       }
     },
-    /** Offers tags for a field to click: those that have what is typed there. @returns what offers them again */
-    offer(/** @type {TagChoice} */ { place, field, isChoice, choose }) {
+    offer({ place, field, isChoice, choose }) {
       let most = FIRST;
       function draw() {
         const typed = field.value.toLowerCase();

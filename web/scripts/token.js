@@ -36,7 +36,7 @@ export function takeToken() {
   if (token === undefined) return false;
   const others = location.hash.replace(/(?<=[#&])token=[^&]*&?/g, '').replace(/[#&]$/, '');
   history.replaceState(null, '', location.pathname + location.search + others);
-  const question = 'Use the access token of this link instead of the one that this tab has?';
+  const question = 'This link signs you in with another token. Use it in place of yours?';
   // While the page asks for a token, the former one is not accepted.
   if (token === former || (former && !dialog.open && !confirm(question))) return false;
   sessionStorage.setItem(KEY, token);
@@ -70,5 +70,5 @@ byId('show-token', HTMLInputElement).onchange = ({ target }) => {
 };
 byId('stay', HTMLElement).onclick = () => {
   keep(currentToken(), true);
-  write('done', 'This device keeps your token, until you choose “Forget token”.');
+  write('done', 'You stay signed in on this device, until you choose “Sign out”.');
 };

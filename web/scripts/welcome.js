@@ -1,7 +1,7 @@
 /** @import { Change, Failed } from './api.js' */
+import { create } from './api.js';
 import { byId, onClick } from './dom.js';
-import { addFrom } from './editor/new-plant.js';
-import { proposedId } from './free-id.js';
+import { freeId, highestPlant } from './free-id.js';
 
 const SAMPLES = `Monstera deliciosa,houseplant|Pinus longaeva,conifer|Ficus carica,tree|Welwitschia mirabilis|
   Lithops karasmontana,succulent|Ginkgo biloba,tree|Nepenthes rajah,carnivore|Dionaea muscipula,carnivore|
@@ -14,12 +14,12 @@ export function welcome(
   const button = byId('add-samples', HTMLButtonElement);
 
   async function addSamples() {
-    let id = await proposedId({});
+    let plant = await highestPlant({});
     for (const sample of SAMPLES.split('|')) {
       const [name = '', tag] = sample.trim().split(',');
-      id = await addFrom(id, JSON.stringify({ name, tag }).slice(1, -1), {});
-      apply([{ id, name, tag }]);
-      id++;
+      plant = { id: await freeId(plant, {}), name, tag };
+      await create(plant, {});
+      apply([plant]);
     }
   }
 

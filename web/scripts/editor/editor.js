@@ -1,4 +1,4 @@
-/** @import { Change, Failed, Plant, Request } from '../api.js' */
+/** @import { Failed, Plant, Request } from '../api.js' */
 /** @import { TagChoices } from '../tag-choices.js' */
 /** @import { Former } from './several.js' */
 import { put, send } from '../api.js';
@@ -8,13 +8,12 @@ import { keepEdits } from './keep-edits.js';
 import { newPlants } from './new-plant.js';
 import { saveByEnter, textField } from './text-field.js';
 
-/** The dialogs that add, change and delete a plant. */
+/** The dialog that adds, changes and deletes a plant. */
 export function plantEditor(
   /** @type {TagChoices} */ choices,
   /** @type {{ done(plant: Plant, former?: Former): void, remove(plant: Plant, etag: string): void, failed: Failed }} */ events,
 ) {
-  const [dialog, takeTheirs] = [byId('editor', HTMLDialogElement), byId('take-theirs', HTMLButtonElement)];
-  const [form, save] = [byId('plant', HTMLFormElement), byId('save', HTMLButtonElement)];
+  const [dialog, form] = [byId('editor', HTMLDialogElement), byId('plant', HTMLFormElement)];
   const id = byId('plant-id', HTMLInputElement);
   const [name, tag] = [textField('plant-name', 1_000), textField('plant-tag', 200)];
   const offerTags = choices.offer(tag.choice('plant-tags'));
@@ -23,7 +22,7 @@ export function plantEditor(
   let etag = '';
   let maySave = true;
   const attempts = latest();
-  const news = newPlants(id);
+  const newPlant = newPlants(id);
   const say = (problem = '') => write('editor-problem', problem);
 
   function show(/** @type {Plant | undefined} */ plant, firstTag = plant?.tag) {
@@ -33,27 +32,23 @@ export function plantEditor(
     dialog.className = plant === undefined ? 'adding' : '';
     write('editor-title', plant ? `${maySave ? 'Change plant' : 'Plant'} ${plant.id}` : 'Add a plant');
     id.value = `${plant?.id ?? ''}`;
-    name.fill(plant?.name, maySave);
+    name.fill(plant?.name);
     // An emptied name is probably a mistake. A plant whose name is already empty may keep it.
     byId('plant-name', HTMLTextAreaElement).required = plant?.name !== '';
-    tag.fill(firstTag, maySave);
+    tag.fill(firstTag);
     offerTags();
     lock(false);
-    showButtons();
     if (dialog.open) name.focus();
     else dialog.showModal();
   }
 
   /** While a request is under way, nothing can be typed: the dialog closes once it succeeds. */
   function lock(/** @type {boolean} */ isLocked) {
+    for (const field of form.querySelectorAll('textarea')) field.readOnly = isLocked || !maySave;
     id.readOnly = isLocked || stored !== undefined;
-    for (const field of [name, tag]) field.lock(isLocked);
-    takeTheirs.disabled = isLocked;
-  }
-
-  function showButtons() {
+    byId('take-theirs', HTMLButtonElement).disabled = isLocked;
+    byId('save', HTMLButtonElement).disabled = !maySave;
     dialog.classList.toggle('may-delete', maySave && stored !== undefined);
-    save.disabled = !maySave || (name.isReadOnly() && tag.isReadOnly());
   }
 
   async function read(/** @type {bigint} */ id, /** @type {Request} */ request) {
@@ -72,7 +67,6 @@ export function plantEditor(
       tag.compare(stored.tag);
       dialog.classList.add('comparing');
     }
-    showButtons();
     throw error;
   }
 
@@ -93,14 +87,9 @@ export function plantEditor(
   /** Saves the plant, and says so where `finish` leads. */
   const submit = (/** @type {(plant: Plant) => void} */ finish) =>
     attempt(async (request) => {
-      const texts = { name: name.text() ?? '', tag: tag.text() || (stored?.tag === '' ? '' : undefined) };
-      if (stored === undefined) {
-        const added = { id: await news.add(JSON.stringify(texts).slice(1, -1), request), ...texts };
-        events.done(added);
-        return finish(added);
-      }
-      const plant = { id: stored.id, ...texts };
-      const former = { ...stored, etag: await put(plant, { ...request, ifMatch: etag }) };
+      const texts = { name: name.text() ?? '', tag: tag.text() };
+      const plant = { id: stored?.id ?? (await newPlant.add(texts, request)), ...texts };
+      const former = stored && { ...stored, etag: await put(plant, { ...request, ifMatch: etag }) };
       events.done(plant, former);
       finish(plant);
     });
@@ -121,7 +110,7 @@ export function plantEditor(
     dialog.close();
     if (stored) events.remove(stored, etag);
   });
-  takeTheirs.onclick = () => show(stored);
+  onClick('take-theirs', () => show(stored));
 
   saveByEnter(form);
   keepEdits(dialog);
@@ -133,7 +122,8 @@ export function plantEditor(
     maySave = true;
     show(undefined, firstTag);
     const signal = attempts();
-    news.propose({ signal, trouble: say }).catch((error) => signal.aborted || events.failed(error, 'editor-problem'));
+    const fail = (/** @type {unknown} */ error) => signal.aborted || events.failed(error, 'editor-problem');
+    newPlant.propose({ signal, trouble: say }).catch(fail);
     name.focus();
   }
 

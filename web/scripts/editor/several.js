@@ -9,12 +9,12 @@ import { numberOf, plantsOf } from '../texts.js';
 import { saveByEnter, textField } from './text-field.js';
 
 /** A plant as it was, and the ETag that it has since it was changed. @typedef {{ id: bigint, name: string, tag?: string | undefined, etag: string }} Former */
-/** @typedef {'deleting' | 'tagging' | 'restoring'} Kind */
 /** @typedef {{ change: Change, former?: Former }} Outcome */
 
 /** Plants that are changed at the same time. */
 const AT_ONCE = 4;
 
+/** What is done with the plants, as a question or a title, and once it is done. */
 const WORDS = {
   deleting: ['Delete', 'deleted'],
   tagging: ['Set the tag of', 'changed'],
@@ -31,9 +31,10 @@ const WORDS = {
 export function severalPlants(selection, choices, { apply, failed, done: report }) {
   const [dialog, form] = [byId('several', HTMLDialogElement), byId('several-form', HTMLFormElement)];
   const [bar, refusals] = [byId('several-progress', HTMLProgressElement), byId('several-refused', HTMLTextAreaElement)];
-  const tag = textField('several-tag', 200);
-  const offerTags = choices.offer(tag.choice('several-tags'));
-  let [rows, kind] = [/** @type {readonly Row[]} */ ([]), /** @type {Kind} */ ('deleting')];
+  const tagField = textField('several-tag', 200);
+  const offerTags = choices.offer(tagField.choice('several-tags'));
+  let rows = /** @type {readonly Row[]} */ ([]);
+  let kind = /** @type {keyof typeof WORDS} */ ('deleting');
   const runs = latest();
 
   function show(/** @type {'asking' | 'running' | 'finished'} */ state, /** @type {number} */ count) {
@@ -44,72 +45,66 @@ export function severalPlants(selection, choices, { apply, failed, done: report 
     byId(state === 'running' ? 'several-stop' : 'several-close', HTMLElement).focus();
   }
 
-  function ask(/** @type {Kind} */ wanted) {
-    [kind, rows] = [wanted, selection.rows()];
-    clear();
-    tag.fill('');
-    offerTags();
-    const { size } = new Set(rows.filter(({ tag }) => tag !== undefined).map(({ tag }) => JSON.stringify(tag)));
-    const what = size === 1 ? 'one tag' : `${numberOf(size)} different tags`;
-    write('several-replaced', size > 0 ? `This replaces ${what}.` : '');
-    show('asking', rows.length);
-    if (kind === 'tagging') tag.focus();
-  }
-
-  function clear() {
+  function begin(/** @type {keyof typeof WORDS} */ work) {
+    kind = work;
     for (const id of ['several-problem', 'several-trouble', 'several-sums']) write(id);
     refusals.value = '';
   }
 
+  function ask(/** @type {'deleting' | 'tagging'} */ work) {
+    begin(work);
+    rows = selection.rows();
+    tagField.fill(undefined);
+    offerTags();
+    const { size } = new Set(rows.flatMap(({ tag }) => (tag === undefined ? [] : JSON.stringify(tag))));
+    const tags = size === 1 ? 'one tag' : `${numberOf(size)} different tags`;
+    write('several-replaced', size > 0 ? `This replaces ${tags}.` : '');
+    show('asking', rows.length);
+    if (kind === 'tagging') tagField.focus();
+  }
+
   /** Changes a plant if it still is what its row shows. @returns {Promise<Outcome>} */
-  async function change(
-    /** @type {Row} */ row,
-    /** @type {string | undefined} */ wanted,
-    /** @type {Request} */ request,
-  ) {
+  async function change(/** @type {Row} */ row, /** @type {string | undefined} */ tag, /** @type {Request} */ request) {
     const path = `plants/${row.id}`;
     const { body, headers } = await send('GET', path, request);
-    const { id, name, tag: former } = /** @type {Plant} */ (body);
-    const isSame = textsOf(rowOf({ id, name, tag: former })) === textsOf(row);
-    if (!isSame) throw new Error('Somebody else has changed this plant.', { cause: 41200 });
+    const plant = /** @type {Plant} */ (body);
+    if (textsOf(rowOf(plant)) !== textsOf(row)) throw new Error('Somebody else has changed this plant.');
     const conditional = { ...request, ifMatch: headers.get('ETag') ?? '' };
     if (kind === 'deleting') {
       await send('DELETE', path, conditional);
-      return { change: { id, deleted: true } };
+      return { change: { id: plant.id, deleted: true } };
     }
-    const etag = await put({ id, name, tag: wanted }, conditional);
-    return { change: { id, name, tag: wanted }, former: { id, name, tag: former, etag } };
+    const changed = { ...plant, tag };
+    return { change: changed, former: { ...plant, etag: await put(changed, conditional) } };
   }
 
   /**
    * Does the work on each, and says what became of all.
    *
    * @template {{ id: bigint }} Item
-   * @param {readonly Item[]} all
+   * @param {readonly Item[]} items
    * @param {(item: Item, request: Request) => Promise<Outcome>} work
    */
-  async function run(all, work) {
+  async function run(items, work) {
     const signal = runs();
+    const request = { signal, trouble: (problem = '') => write('several-trouble', problem) };
     let [done, refused] = [0, 0];
     const former = /** @type {Former[]} */ ([]);
     const sum = () => {
-      bar.value = (done + refused) / all.length;
-      const what = `${numberOf(done)} of ${plantsOf(all.length)} ${WORDS[kind][1]}`;
-      write('several-sums', `${what}${refused > 0 ? `, ${numberOf(refused)} refused` : ''}.`);
-      return what;
+      bar.value = (done + refused) / items.length;
+      const words = `${numberOf(done)} of ${plantsOf(items.length)} ${WORDS[kind][1]}`;
+      write('several-sums', `${words}${refused > 0 ? `, ${numberOf(refused)} refused` : ''}.`);
+      return words;
     };
-    const queue = all.values();
-    async function next() {
+    const queue = items.values();
+    async function drain() {
       for (const item of queue) {
         try {
-          const { change, former: own } = await work(item, {
-            signal,
-            trouble: (problem = '') => write('several-trouble', problem),
-          });
+          const outcome = await work(item, request);
           done++;
           selection.remove(item.id);
-          if (own) former.push(own);
-          apply([change]);
+          former.push(...(outcome.former ? [outcome.former] : []));
+          apply([outcome.change]);
         } catch (error) {
           if (signal.aborted || !(error instanceof Error)) return;
           // A token that may not change one plant may change none.
@@ -121,23 +116,23 @@ export function severalPlants(selection, choices, { apply, failed, done: report 
       }
     }
     // One is done before anybody sees a dialog.
-    if (all.length > 1 || dialog.open) show('running', all.length);
+    if (items.length > 1 || dialog.open) show('running', items.length);
     sum();
     try {
-      await Promise.all(Array.from({ length: AT_ONCE }, next));
+      await Promise.all(Array.from({ length: AT_ONCE }, drain));
     } catch (error) {
       runs();
       failed(error, 'several-problem');
     }
     report(sum(), former);
-    if (done === all.length) dialog.close();
-    else show('finished', all.length);
+    if (done === items.length) dialog.close();
+    else show('finished', items.length);
   }
 
   form.onsubmit = (event) => {
     event.preventDefault();
-    const wanted = event.submitter?.id === 'several-remove' ? undefined : tag.text();
-    if (dialog.matches('.asking')) void run(rows, (row, request) => change(row, wanted, request));
+    const tag = event.submitter?.id === 'several-remove' ? undefined : tagField.text();
+    if (dialog.matches('.asking')) void run(rows, (row, request) => change(row, tag, request));
   };
   saveByEnter(form);
   onClick('several-stop', runs);
@@ -150,10 +145,9 @@ export function severalPlants(selection, choices, { apply, failed, done: report 
 
   return {
     /** Puts plants back that nobody else has changed since. */
-    restore(/** @type {readonly Former[]} */ all) {
-      kind = 'restoring';
-      clear();
-      void run(all, async ({ etag, ...plant }, request) => {
+    restore(/** @type {readonly Former[]} */ former) {
+      begin('restoring');
+      void run(former, async ({ etag, ...plant }, request) => {
         await put(plant, { ...request, ifMatch: etag });
         return { change: plant };
       });

@@ -46,7 +46,8 @@ export function undoing({ apply, updated, failed }) {
       stop();
       say([]);
       const sent = send('DELETE', `plants/${id}`, { ifMatch: etag, keepalive: true });
-      const refused = ({ message = '', cause = 0 }) => failed(new Error(`Plant ${id} stays. ${message}`, { cause }));
+      const refused = ({ message = '', cause = 0 }) =>
+        failed(new Error(`Plant ${id} was not deleted. ${message}`, { cause }));
       sent.then(() => apply([{ id, deleted: true }]), refused).finally(end);
     };
     leaving.add(id);

@@ -7,9 +7,9 @@ import { cut } from '../texts.js';
 import { folded, queryOf } from './view.js';
 
 /** Plants that are asked for at once: at first few, so that they come soon. */
-const [FIRST, PAGE] = [200, 1_000];
+const [FIRST_PAGE, PAGE] = [200, 1_000];
 /** Rows in memory. Browsers limit heights, too. */
-const MAX_ROWS = 50_000;
+const ROWS_MAX = 50_000;
 
 /**
  * The plants that the service was asked for: a part without gaps in the order of ids, which grows at its end.
@@ -25,7 +25,6 @@ export function loadedPlants({ updated, full, permitted, failed, trouble }) {
   let rows = /** @type {Row[]} */ ([]);
   /** After a failure nothing more is loaded until it begins again, so that scrolling does not repeat the request. */
   let state = /** @type {'partial' | 'loading' | 'failed' | 'complete'} */ ('complete');
-  let growing = /** @type {Promise<void> | undefined} */ (undefined);
   const begins = latest();
   let signal = begins();
   /** What came while a page was on its way, which may be older. */
@@ -34,53 +33,33 @@ export function loadedPlants({ updated, full, permitted, failed, trouble }) {
   const hasMore = () => state !== 'complete';
   const isBefore = (/** @type {bigint} */ a, /** @type {bigint} */ b) => (asked.order === 'desc' ? a > b : a < b);
 
-  /** What follows the rows, or the last part, read backwards. */
-  async function readPage(isFromEnd = false) {
-    const backwards = asked.order === 'desc' ? undefined : 'desc';
-    for (let after = end; ; ) {
-      const limit = rows.length === 0 && !isFromEnd ? FIRST : Math.min(PAGE, MAX_ROWS - rows.length || PAGE);
-      const query = queryOf({ limit, after, ...asked, order: isFromEnd ? backwards : asked.order });
-      const { body, headers } = await send('GET', `plants?${query}`, { signal, trouble, has: 'length' });
-      const [plants, next] = [/** @type {Plant[]} */ (body), nextAfter(headers)];
-      permitted(headers.get('Allow') ?? '');
-      if (plants.length > 0 || next === undefined || !isFromEnd) return { plants, next };
-      after = next;
-    }
-  }
-
-  /** Loads what follows, unless it is loading or nothing does. */
-  async function load(isFromEnd = false) {
+  /** Loads all that are kept; of a search, which takes the service long, as many as are seen. */
+  async function load() {
     if (state !== 'partial') return;
     state = 'loading';
     const current = signal;
     try {
-      const { plants, next } = await readPage(isFromEnd);
-      rows.push(...(isFromEnd ? plants.toReversed() : plants).map(rowOf));
+      const limit = rows.length === 0 ? FIRST_PAGE : Math.min(PAGE, ROWS_MAX - rows.length || PAGE);
+      const path = `plants?${queryOf({ limit, after: end, ...asked })}`;
+      const { body, headers } = await send('GET', path, { signal, trouble, has: 'length' });
+      permitted(headers.get('Allow') ?? '');
+      rows.push(.../** @type {Plant[]} */ (body).map(rowOf));
       // A search may have looked further than its last plant.
-      state = next === undefined || isFromEnd ? 'complete' : 'partial';
-      end = isFromEnd ? rows.at(-1)?.id : (next ?? rows.at(-1)?.id);
-      if (isFromEnd && next !== undefined) from = rows[0]?.id;
+      const next = nextAfter(headers);
+      [end, state] = [next ?? rows.at(-1)?.id, next === undefined ? 'complete' : 'partial'];
     } catch (error) {
       if (current.aborted) return;
       failed(error);
       state = 'failed';
     }
     // The first half goes.
-    if (rows.length > MAX_ROWS) {
-      rows = rows.slice(MAX_ROWS / 2);
+    if (rows.length > ROWS_MAX) {
+      rows = rows.slice(ROWS_MAX / 2);
       from = rows[0]?.id;
     }
     apply(held.splice(0));
-  }
-
-  /** Loads all that are kept; of a search, which takes the service long, as many as are seen. */
-  async function grow() {
-    const current = signal;
-    do await load();
-    while (!current.aborted && state === 'partial' && rows.length < MAX_ROWS && asked.name === undefined);
-    if (current.aborted) return;
-    growing = undefined;
-    if (state === 'partial') full();
+    if (state === 'partial' && rows.length >= ROWS_MAX) full();
+    else if (asked.name === undefined) void load();
   }
 
   /** The index of the row with this id, or else of the next one. */
@@ -103,15 +82,15 @@ export function loadedPlants({ updated, full, permitted, failed, trouble }) {
     for (const change of changes) {
       const { id } = change;
       const index = placeOf(id);
-      const isKnown = rows[index]?.id === id;
+      const isHere = rows[index]?.id === id;
       const isLoaded = !isBefore(id, from ?? id) && (!hasMore() || (end !== undefined && !isBefore(end, id)));
-      const isThere = (isKnown || isLoaded) && !('deleted' in change) && isAskedFor(change);
-      rows.splice(index, isKnown ? 1 : 0, ...(isThere ? [{ ...rowOf(change), isFresh: true }] : []));
+      const isShown = (isHere || isLoaded) && !('deleted' in change) && isAskedFor(change);
+      rows.splice(index, isHere ? 1 : 0, ...(isShown ? [rowOf(change)] : []));
     }
     // The last rows go until they are scrolled to; not while a page is on its way that follows them.
-    const isFull = rows.length > MAX_ROWS && state !== 'loading';
+    const isFull = rows.length > ROWS_MAX && state !== 'loading';
     if (isFull) {
-      rows.length = MAX_ROWS;
+      rows.length = ROWS_MAX;
       [end, state] = [rows.at(-1)?.id, 'partial'];
     }
     updated();
@@ -126,18 +105,15 @@ export function loadedPlants({ updated, full, permitted, failed, trouble }) {
     /** Whether there is more that the service has not refused to send. */
     canGrow: () => hasMore() && state !== 'failed',
     isLoading: () => state === 'loading',
-    /** Begins with this id, or with the last part, whose first id it then has. */
-    begin(/** @type {View} */ wanted, /** @type {bigint | undefined} */ first, isFromEnd = false) {
+    /** Begins again, with this id. */
+    begin(/** @type {View} */ view, /** @type {bigint | undefined} */ first) {
       signal = begins();
-      [asked, from, rows, held, state] = [wanted, first, [], [], 'partial'];
+      [asked, from, rows, held, state] = [view, first, [], [], 'partial'];
       end = first === undefined ? undefined : asId(first + (asked.order === 'desc' ? 1n : -1n));
-      growing = isFromEnd ? load(true) : grow();
+      void load();
       updated();
-      return growing;
     },
-    /** Resolves once no more is loaded by itself. */
-    grown: async () => growing,
-    loadMore: () => growing ?? load(),
+    loadMore: () => void load(),
     apply,
   };
 }

@@ -5,7 +5,24 @@ import { numberOf, plantsOf } from '../texts.js';
 import { loadedPlants } from './loaded-plants.js';
 import { matching, ordered, queryOf } from './view.js';
 
-/** @typedef {ReturnType<typeof plantList>} PlantList */
+/**
+ * @typedef {object} PlantList
+ * @property {() => readonly Row[]} rows those that the view shows
+ * @property {() => View} view
+ * @property {(view: View) => void} show
+ * @property {(view: View) => number} count how many of the loaded ones another view would show
+ * @property {() => number} loaded how many are loaded, shown or not
+ * @property {() => bigint | undefined} from the id with which the rows begin, unless they begin with the first one
+ * @property {() => boolean} hasMore
+ * @property {() => boolean} isLoading
+ * @property {() => boolean} isLarge whether there are more than are kept
+ * @property {() => boolean} isWhole whether all is here that was asked for
+ * @property {(id: bigint) => number} indexOf -1 if it is not shown
+ * @property {() => string} text how many there are, in words
+ * @property {() => void} reload
+ * @property {() => void} loadMore
+ * @property {(changes: readonly Change[]) => void} apply
+ */
 
 /**
  * The plants that the table shows. All are loaded, and arranged here; where there are more than are kept, the service is
@@ -13,13 +30,13 @@ import { matching, ordered, queryOf } from './view.js';
  *
  * @param {{ updated(): void, permitted(methods: string): void, failed(error: unknown): void, trouble: Trouble }} events
  * @param {View} view
+ * @returns {PlantList}
  */
 export function plantList({ updated, ...events }, view) {
   let isLarge = false;
   let shown = /** @type {readonly Row[] | undefined} */ (undefined);
   const plants = loadedPlants({ ...events, updated: changed, full });
 
-  /** Whether all is here that was asked for. */
   const isWhole = () => !plants.hasMore() && plants.from() === undefined;
 
   function changed() {
@@ -42,42 +59,36 @@ export function plantList({ updated, ...events }, view) {
   function full() {
     if (isLarge) return;
     isLarge = true;
-    if (`${queryOf(wanted())}` === `${queryOf(plants.asked())}` && firstId() === undefined) updated();
+    if (`${queryOf(asked())}` === `${queryOf(plants.asked())}` && firstId() === undefined) updated();
     else reload();
   }
 
   /** What is asked of the service. @returns {View} */
-  function wanted() {
+  function asked() {
     const { name, tag, order } = view;
     if (!isLarge) return {};
     return { name: firstId() === undefined ? name : undefined, tag, order: order === 'desc' ? order : undefined };
   }
 
   const firstId = () => (isLarge ? idOf(view.name ?? '') : undefined);
-  const reload = () => plants.begin(wanted(), firstId());
-  const indexOf = (/** @type {bigint} */ id) => rows().findIndex((row) => row.id === id);
+  const reload = () => plants.begin(asked(), firstId());
 
   return {
     rows,
     view: () => view,
-    /** How many are loaded, shown or not. */
+    show(other) {
+      view = other;
+      if (isLarge || (plants.hasMore() && !plants.canGrow())) reload();
+      else changed();
+    },
+    count: (other) => matching(plants.rows(), other).length,
     loaded: () => plants.rows().length,
     from: plants.from,
     hasMore: plants.hasMore,
     isLoading: plants.isLoading,
     isLarge: () => isLarge,
     isWhole,
-    /** How many of those that are loaded another view would show. */
-    count: (/** @type {View} */ other) => matching(plants.rows(), other).length,
-    has: (/** @type {bigint} */ id) => indexOf(id) >= 0,
-    /** -1 if it is not shown. */
-    indexOf,
-    show(/** @type {View} */ other) {
-      view = other;
-      if (isLarge || (plants.hasMore() && !plants.canGrow())) void reload();
-      else changed();
-    },
-    /** How many there are, in words. */
+    indexOf: (id) => rows().findIndex((row) => row.id === id),
     text() {
       const [count, all, from] = [rows().length, plants.rows().length, plants.from()];
       if (isWhole()) return count === all ? plantsOf(count) : `${numberOf(count)} of ${plantsOf(all)}`;
@@ -86,13 +97,8 @@ export function plantList({ updated, ...events }, view) {
       if (plants.isLoading()) return `${plantsOf(count)}, searching …`;
       return `${plantsOf(count)}${from === undefined ? '' : ` from id ${from}`}${plants.canGrow() ? ', more below' : ''}`;
     },
-    reload: () => void reload(),
-    /** Goes to the last plants. */
-    async showEnd() {
-      await plants.grown();
-      if (plants.hasMore()) await plants.begin(wanted(), undefined, true);
-    },
+    reload,
     loadMore: plants.loadMore,
-    apply: (/** @type {readonly Change[]} */ changes) => plants.apply(changes),
+    apply: plants.apply,
   };
 }

@@ -1,8 +1,18 @@
 /** @import { PlantList } from './plants.js' */
+/** @import { Row } from './view.js' */
 
-/** @typedef {ReturnType<typeof rowSelection>} Selection */
+/**
+ * @typedef {object} Selection
+ * @property {(id: bigint) => boolean} has
+ * @property {() => readonly Row[]} rows those that the list has
+ * @property {(id: bigint) => void} toggle
+ * @property {(id: bigint) => void} extend selects all rows from the one that was toggled last to this one
+ * @property {() => void} all selects every row that the list has
+ * @property {(id: bigint) => void} remove without an update: the row has changed, or goes
+ * @property {() => void} clear
+ */
 
-/** The rows of a list that are selected: those that have gone are not, and are again if they come back. */
+/** The rows of a list that are selected: those that have gone are not, and are again if they come back. @returns {Selection} */
 export function rowSelection(/** @type {PlantList} */ list, /** @type {() => void} */ updated) {
   const ids = /** @type {Set<bigint>} */ (new Set());
   /** Where a range of rows begins. */
@@ -13,31 +23,25 @@ export function rowSelection(/** @type {PlantList} */ list, /** @type {() => voi
   }
 
   return {
-    has: (/** @type {bigint} */ id) => ids.has(id),
-    /** Those that the list has. */
+    has: (id) => ids.has(id),
     rows: () => (ids.size === 0 ? [] : list.rows().filter(({ id }) => ids.has(id))),
-    toggle(/** @type {bigint} */ id) {
+    toggle(id) {
       if (!ids.delete(id)) ids.add(id);
       first = id;
       updated();
     },
-    /** Selects all rows from the one that was toggled last to this one. */
-    extend(/** @type {bigint} */ id) {
-      const start = first !== undefined && ids.has(first) && list.has(first) ? first : id;
-      const ends = [list.indexOf(start), list.indexOf(id)];
+    extend(id) {
+      const isStart = first !== undefined && ids.has(first) && list.indexOf(first) >= 0;
+      if (!isStart) first = id;
+      const ends = [list.indexOf(first ?? id), list.indexOf(id)];
       add(Math.min(...ends), Math.max(...ends));
-      first = start;
       updated();
     },
-    /** Selects every row that the list has. */
     all() {
       add(0, list.rows().length);
       updated();
     },
-    /** Without an update: the row has changed, or goes. */
-    remove(/** @type {bigint} */ id) {
-      ids.delete(id);
-    },
+    remove: (id) => void ids.delete(id),
     clear() {
       ids.clear();
       first = undefined;

@@ -51,15 +51,13 @@ export function plantTable(
     top = { id: rows[first]?.id ?? 0n, offset: scrollTop - first * height, scrollTop };
   }
 
-  function elementOf(/** @type {Row} */ row) {
-    const { id, name, tag } = row;
+  function elementOf(/** @type {Row} */ { id, name, tag }) {
     const tags = tag === undefined ? [] : [make('button', { className: 'tag', tabIndex: -1 }, ...nodesOf(tag))];
     const box = make('input', { type: 'checkbox', tabIndex: -1, ariaLabel: `Select ${id}` });
     const cells = [[make('label', { className: 'select' }, box), `${id}`], nodesOf(name), tags].map((parts) =>
       make('td', { role: 'gridcell' }, ...parts),
     );
-    const element = make('tr', { id: `plant-${id}`, className: row.isFresh ? 'fresh' : '', role: 'row' }, ...cells);
-    row.isFresh = false;
+    const element = make('tr', { id: `plant-${id}`, role: 'row' }, ...cells);
     // So that no text is selected, and the keys stay with the grid.
     element.onmousedown = (event) => {
       if (!event.shiftKey && !(event.target instanceof Element && event.target.closest('.select'))) return;
@@ -110,7 +108,7 @@ export function plantTable(
     if (ctrlKey || metaKey) {
       if (key !== 'a' || !maySelect()) return;
       selection.all();
-    } else if (step === Infinity && list.hasMore()) list.showEnd().then(() => activate(Infinity));
+    }
     // At the first row of a part, another Home shows what is before it.
     else if (step === -Infinity && index === 0 && list.from() !== undefined) list.reload();
     else if (step !== 0) {
@@ -144,7 +142,8 @@ export function plantTable(
     update,
     /** Marks a row, and goes to it; if it is still being loaded, once it is there. */
     choose(/** @type {bigint} */ id) {
-      if (list.has(id)) activate(list.indexOf(id));
+      const index = list.indexOf(id);
+      if (index >= 0) activate(index);
       else active = id;
     },
   };

@@ -8,11 +8,7 @@ import { idOf } from '../ids.js';
  *
  * @typedef {{ name?: string | undefined, tag?: string | undefined, untagged?: string | undefined, order?: string | undefined }} View
  */
-/**
- * A plant as a list keeps it: `key` is its name as it is compared, and `isFresh` whether it has changed since it was shown.
- *
- * @typedef {{ id: bigint, name: Shown, tag: Shown | undefined, key: string, isFresh?: boolean }} Row
- */
+/** A plant as a list keeps it: `key` is its name as it is compared. @typedef {{ id: bigint, name: Shown, tag: Shown | undefined, key: string }} Row */
 
 /** By id, name or tag, and backwards; the first is `order=desc` of the service. */
 const ORDERS = ['desc', 'name', '-name', 'tag', '-tag'];
