@@ -18,7 +18,7 @@ Starts the service. Environment variables and the file .env configure it: docs/c
   -h, --help   shows this`;
 
 /** Milliseconds between two checks while the service is not ready after its start. */
-const READINESS_INTERVAL = 1_000;
+const READINESS_INTERVAL_MS = 1_000;
 
 /*
  * V8 allocates objects in the old generation once many objects from the same place have survived. Under load, the objects of
@@ -66,7 +66,7 @@ async function sayReadiness(ready: () => Promise<string | undefined>): Promise<v
       if (message !== said) say(`Not ready: ${message}`);
       said = message;
     }
-    await delay(READINESS_INTERVAL, undefined, { ref: false });
+    await delay(READINESS_INTERVAL_MS, undefined, { ref: false });
   }
 }
 

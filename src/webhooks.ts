@@ -39,7 +39,7 @@ function changeIn(args: string[]): Change | undefined {
     if (url !== undefined) throw new Error('status takes no URL: it shows every endpoint');
     return undefined;
   }
-  const command = CHANGES.find((one) => one === name);
+  const command = CHANGES.find((change) => change === name);
   if (command === undefined) throw new Error('the command must be status, resume, skip or rewind');
   if (more.length > 0) throw new Error(`${command} takes one URL`);
   if (url === undefined || !URL.canParse(url)) throw new Error(`${command} needs the URL of the endpoint`);
@@ -61,7 +61,7 @@ async function apply(
   states: KnownEndpoint[],
   webhooks: WebhookEndpoints,
 ): Promise<string> {
-  const state = states.find((one) => one.endpoint === endpoint);
+  const state = states.find((known) => known.endpoint === endpoint);
   if (state === undefined) {
     throw new Error(`${endpoint} is not in this database: start the service with its URL first, or see status`);
   }

@@ -10,8 +10,8 @@ import type { PlantCount, PlantRepository } from './ports.ts';
 type CountPlants = (query: Pick<ListQuery, 'tag' | 'name' | 'signal'>) => Promise<PlantCount>;
 
 /** SQL looks at each row that it counts, and totals that are kept up to date would make every create wait for one row. */
-const MOST = 10_000;
+const COUNT_MAX = 10_000;
 
 export function countPlants({ count }: Pick<PlantRepository, 'count'>): CountPlants {
-  return ({ signal, ...wanted }) => count({ from: MIN_INT64, to: MAX_INT64, ...wanted }, MOST, signal);
+  return ({ signal, ...range }) => count({ from: MIN_INT64, to: MAX_INT64, ...range }, COUNT_MAX, signal);
 }

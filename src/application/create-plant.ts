@@ -12,9 +12,9 @@ type CreatePlant = (newPlant: NewPlant) => Promise<Plant>;
 
 export function createPlant(plants: Pick<PlantRepository, 'add'>): CreatePlant {
   return async (newPlant) => {
-    const found = await plants.add(validatePlant(newPlant));
-    if (found === 'deleted') throw new PlantStoreError('id_retired', newPlant.id);
-    if (found !== 'created' && !isSamePlant(found, newPlant)) throw new PlantStoreError('id_taken', newPlant.id);
+    const outcome = await plants.add(validatePlant(newPlant));
+    if (outcome === 'deleted') throw new PlantStoreError('id_retired', newPlant.id);
+    if (outcome !== 'created' && !isSamePlant(outcome, newPlant)) throw new PlantStoreError('id_taken', newPlant.id);
     const { id: _, ...plant } = newPlant;
     return plant;
   };

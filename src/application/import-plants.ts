@@ -26,39 +26,39 @@ interface Imported {
 type ImportPlants = (list: readonly ValidPlant[], options: ImportOptions) => Promise<Imported>;
 
 /** Plants that are looked up at once, beside those of other clients. */
-const LOOK_UPS = 256;
-const MAX_CHANGES = 20;
+const LOOK_UPS_MAX = 256;
+const CHANGES_MAX = 20;
 
 export function importPlants({ addAll, find }: Pick<PlantRepository, 'addAll' | 'find'>): ImportPlants {
   async function lookUp(ids: readonly bigint[]): Promise<Map<bigint, Stored>> {
-    const found = new Map<bigint, Stored>();
-    for (let start = 0; start < ids.length; start += LOOK_UPS) {
-      const some = ids.slice(start, start + LOOK_UPS);
-      const plants = await Promise.all(some.map(find));
-      for (const [n, id] of some.entries()) found.set(id, plants[n]);
+    const stored = new Map<bigint, Stored>();
+    for (let start = 0; start < ids.length; start += LOOK_UPS_MAX) {
+      const batch = ids.slice(start, start + LOOK_UPS_MAX);
+      const plants = await Promise.all(batch.map(find));
+      for (const [n, id] of batch.entries()) stored.set(id, plants[n]);
     }
-    return found;
+    return stored;
   }
 
   return async (list, { replaces, isCheck = false }) => {
     if (!replaces && !isCheck) return { outcomes: await addAll(list, false), changes: [] };
     const last = new Map(list.map((plant) => [plant.id, plant]));
     if (isCheck) {
-      const found = await lookUp([...last.keys()]);
+      const stored = await lookUp([...last.keys()]);
       const changes = [...last.values()].flatMap((after) => {
-        const before = found.get(after.id);
+        const before = stored.get(after.id);
         const isChange = typeof before === 'object' && addition(before, after, replaces) === 'changed';
         return isChange ? [{ before, after }] : [];
       });
-      return { outcomes: inOrder(list, found, replaces), changes: changes.slice(0, MAX_CHANGES) };
+      return { outcomes: inOrder(list, stored, replaces), changes: changes.slice(0, CHANGES_MAX) };
     }
-    const others = list.filter((plant) => last.get(plant.id) !== plant).map(({ id }) => id);
-    const found = await lookUp([...new Set(others)]);
+    const repeatedIds = list.filter((plant) => last.get(plant.id) !== plant).map(({ id }) => id);
+    const stored = await lookUp([...new Set(repeatedIds)]);
     const plants = [...last.values()];
     const outcomes = await addAll(plants, replaces);
     for (const [n, plant] of plants.entries())
-      found.set(plant.id, storedBefore(plant, outcomes[n], found.get(plant.id)));
-    return { outcomes: inOrder(list, found, replaces), changes: [] };
+      stored.set(plant.id, storedBefore(plant, outcomes[n], stored.get(plant.id)));
+    return { outcomes: inOrder(list, stored, replaces), changes: [] };
   };
 }
 
@@ -71,11 +71,11 @@ function inOrder(list: readonly ValidPlant[], stored: Map<bigint, Stored>, repla
   });
 }
 
-/** What had the id of a plant before that was added. @param found a look-up before that, if there was one */
-function storedBefore(plant: NewPlant, outcome: Added | undefined, found: Stored): Stored {
+/** What had the id of a plant before that was added. @param earlier what a look-up before that found, if there was one */
+function storedBefore(plant: NewPlant, outcome: Added | undefined, earlier: Stored): Stored {
   if (outcome === 'created') return undefined;
   if (outcome === 'unchanged') return plant;
   if (outcome === 'id_retired') return 'deleted';
-  const isOther = typeof found === 'object' && !isSamePlant(found, plant);
-  return isOther ? found : { ...plant, name: `${plant.name}, another` };
+  const isOther = typeof earlier === 'object' && !isSamePlant(earlier, plant);
+  return isOther ? earlier : { ...plant, name: `${plant.name}, another` };
 }

@@ -20,7 +20,7 @@ export interface PlantList {
   /** Empty for a search that comes in batches, since it may find nothing for long. */
   readonly first: readonly NewPlant[];
   /** Those after the first, in batches; undefined if the list is a page, or has no more. */
-  readonly others: AsyncIterable<readonly NewPlant[]> | undefined;
+  readonly batches: AsyncIterable<readonly NewPlant[]> | undefined;
   /** The id after which the next page begins; undefined if there is none, or the list is no page. */
   readonly next: bigint | undefined;
 }
@@ -29,32 +29,33 @@ export interface PlantList {
  * Lists plants. A plant that exists while the whole list is read is in it exactly once; the list is no snapshot. Up to
  * 1,000 plants are a page, which may be shorter if the store reads less at once; more come in batches.
  *
- * @throws PlantStoreError `store_unavailable` as the port does; so may the iteration over `others`
+ * @throws PlantStoreError `store_unavailable` as the port does; so may the iteration over `batches`
  */
 type ListPlants = (query: ListQuery) => Promise<PlantList>;
 
 /** Plants in a page. */
-const PAGE = 1_000;
+const PAGE_PLANTS_MAX = 1_000;
 
 export function listPlants({ list }: Pick<PlantRepository, 'list'>): ListPlants {
   return async ({ after, tag, name, order, limit = Number.POSITIVE_INFINITY, signal }) => {
-    if (after === (order === 'desc' ? MIN_INT64 : MAX_INT64)) return { first: [], others: undefined, next: undefined };
+    if (after === (order === 'desc' ? MIN_INT64 : MAX_INT64)) return { first: [], batches: undefined, next: undefined };
     const all = { from: MIN_INT64, to: MAX_INT64, tag, name, order };
     const range = after === undefined ? all : rangeAfter(all, after);
-    if (limit <= PAGE) {
+    if (limit <= PAGE_PLANTS_MAX) {
       // A client that has only closed its side still gets its page; a search is given up.
       const { plants, next } = await list(range, limit, name === undefined ? undefined : signal);
-      return { first: plants, others: undefined, next };
+      return { first: plants, batches: undefined, next };
     }
-    if (name !== undefined) return { first: [], others: batches(range, limit, signal), next: undefined };
+    if (name !== undefined) return { first: [], batches: readBatches(range, limit, signal), next: undefined };
     // As a page: a list that is refused then, since too many are streamed, holds up no stream.
-    const { plants, next } = await list(range, PAGE);
-    const others = next === undefined ? undefined : batches(rangeAfter(range, next), limit - plants.length, signal);
-    return { first: plants, others, next: undefined };
+    const { plants, next } = await list(range, PAGE_PLANTS_MAX);
+    const batches =
+      next === undefined ? undefined : readBatches(rangeAfter(range, next), limit - plants.length, signal);
+    return { first: plants, batches, next: undefined };
   };
 
   /** The plants of a range in batches. The next one is read while the last one is being used. */
-  async function* batches(range: PlantRange, limit: number, signal: AbortSignal | undefined) {
+  async function* readBatches(range: PlantRange, limit: number, signal: AbortSignal | undefined) {
     let from = range;
     let left = limit;
     let reading = list(from, left, signal);

@@ -3,7 +3,7 @@ import { lineWriter } from '../runtime/line-writer.ts';
 import { say } from '../runtime/say.ts';
 
 /** Characters to collect before writing, unless a person reads them; after 10 ms, fewer are written, too. */
-const GROUP = 32_768;
+const GROUP_LENGTH = 32_768;
 
 /**
  * The log on stdout: JSON lines, or readable text on a terminal. Lines are written in groups, since a system call for
@@ -13,7 +13,7 @@ const GROUP = 32_768;
 export async function createLog(level: string): Promise<Logger> {
   let isReported = false;
   const stdout = lineWriter(process.stdout, {
-    group: process.stdout.isTTY ? 0 : GROUP,
+    group: process.stdout.isTTY ? 0 : GROUP_LENGTH,
     onFailure(reason) {
       if (isReported) return;
       isReported = true;
@@ -42,10 +42,10 @@ async function readable(): Promise<(line: string) => string> {
 }
 
 /** Causes of an error that are logged: errors may be the causes of each other. */
-const CAUSES = 5;
+const CAUSES_MAX = 5;
 
 /** Omits an error's other properties: those of a driver's error hold whole connections, of a parser's whole bodies. */
-function describe(error: unknown, causes = CAUSES): object {
+function describe(error: unknown, causes = CAUSES_MAX): object {
   if (!(error instanceof Error)) return { message: String(error) };
   const { name, message, stack, cause } = error;
   const code = 'code' in error ? error.code : undefined;

@@ -10,12 +10,15 @@ export interface Store extends PlantRepository, ReadEntries {
   readonly description: string;
   /** Whether it has a feed of changes; resolves to true while that is not known. */
   readonly hasFeed: () => Promise<boolean>;
-  /** Rejects, with what to do, while plants cannot be stored; resolves to what does not work though they can, if anything. */
+  /**
+   * Rejects, with what to do, while plants cannot be stored. Resolves to what does not work though they can, in words, or to
+   * undefined.
+   */
   readonly ready: () => Promise<string | undefined>;
   /** Where the configured endpoints are in the feed. */
   readonly positions: KeepPositions;
   readonly endpointStates: () => Promise<readonly EndpointState[]>;
-  /** For how long the oldest plant has waited that an endpoint has not acknowledged, as far as this process has seen it. */
+  /** For how long the oldest plant has waited that an endpoint has not acknowledged, since this process has seen it. */
   readonly waitingSeconds: (state: EndpointState) => number;
   /** What metrics show of it; each may reject, or take long. */
   readonly measures: Pick<Sources, 'connections' | 'changesLag'>;

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { ownToken } from '../adapters/auth/own-token.ts';
-import { staticTokens } from '../adapters/auth/static-tokens.ts';
+import { staticTokens, type TokenLists } from '../adapters/auth/static-tokens.ts';
 import type { TokenVerifier } from '../application/permissions.ts';
 import type { Config } from '../config/config.ts';
 import { contentOf } from '../config/secret-file.ts';
@@ -25,17 +25,17 @@ export async function tokenVerifier(
     return { verifyToken: staticTokens({ full: [own], reading: [] }), ownToken: own };
   }
   let verify = staticTokens(tokens);
-  const apply = (changed: typeof tokens) => {
-    verify = staticTokens(changed);
+  const apply = (current: TokenLists) => {
+    verify = staticTokens(current);
   };
   opened.defer(followTokens(config, log, apply, interval));
   // Imported only where it is needed: it loads jose and an HTTP client.
-  const signed = jwt && (await import('../adapters/auth/jwt-tokens.ts')).jwtTokens({ ...jwt, proxy }, log);
-  return { verifyToken: (token) => verify(token) ?? signed?.(token), ownToken: undefined };
+  const verifySigned = jwt && (await import('../adapters/auth/jwt-tokens.ts')).jwtTokens({ ...jwt, proxy }, log);
+  return { verifyToken: (token) => verify(token) ?? verifySigned?.(token), ownToken: undefined };
 }
 
 /** Milliseconds between two readings. */
-const INTERVAL = 1_000;
+const INTERVAL_MS = 1_000;
 
 /**
  * Reads the tokens files again and again. A change counts once two successive readings are equal, since one may fall
@@ -49,8 +49,8 @@ const INTERVAL = 1_000;
 export function followTokens(
   { tokens, tokenFiles, readTokens }: Pick<Config, 'tokens' | 'tokenFiles' | 'readTokens'>,
   log: Logger,
-  apply: (tokens: Config['tokens']) => void,
-  interval = INTERVAL,
+  apply: (tokens: TokenLists) => void,
+  interval = INTERVAL_MS,
 ): () => void {
   if (tokenFiles.length === 0) return () => {};
   let accepted = JSON.stringify(tokens);
@@ -64,18 +64,18 @@ export function followTokens(
     const isSettled = reading === last && reading !== settled;
     last = reading;
     if (!isSettled) return;
-    const found = resultOrError(readTokens);
+    const current = resultOrError(readTokens);
     // It reads the files itself, which may have changed in between: then the next readings decide.
     if (contents() !== reading) return;
     settled = reading;
-    if (typeof found === 'string') {
-      log.error(`${found.replaceAll('\n', '; ')}. The tokens before stay accepted`);
+    if (typeof current === 'string') {
+      log.error(`${current.replaceAll('\n', '; ')}. The tokens before stay accepted`);
       return;
     }
-    if (JSON.stringify(found) === accepted) return;
-    accepted = JSON.stringify(found);
-    apply(found);
-    log.info({ tokens: found.full.length, readTokens: found.reading.length }, 'the accepted tokens have changed');
+    if (JSON.stringify(current) === accepted) return;
+    accepted = JSON.stringify(current);
+    apply(current);
+    log.info({ tokens: current.full.length, readTokens: current.reading.length }, 'the accepted tokens have changed');
   }, interval).unref();
   return () => clearInterval(timer);
 }

@@ -2,13 +2,13 @@ import { constants, fstatSync, openSync, writeSync } from 'node:fs';
 import { isatty } from 'node:tty';
 
 /** Milliseconds after which queued lines are written, and a failed write is tried again. */
-const DELAY = 10;
+const DELAY_MS = 10;
 
 /** Characters queued at most, so that a pause of a reader or disk costs no lines: 0.8 s of the busiest service's log. */
-const MAX_QUEUED = 4 * 1024 ** 2;
+const QUEUED_LENGTH_MAX = 4 * 1024 ** 2;
 
 /** Milliseconds that the end of the process waits for a slow reader. */
-const FLUSH_TIMEOUT = 250;
+const FLUSH_MS_MAX = 250;
 
 interface Options {
   /** Characters to collect before a write, which is a system call; 0 collects none. */
@@ -51,13 +51,13 @@ export function lineWriter(stream: { readonly fd: number }, { group, onFailure }
     setTimeout(() => {
       isScheduled = false;
       writeQueued();
-    }, DELAY).unref();
+    }, DELAY_MS).unref();
   }
 
   return {
     /** Queues a line, including its line feed, or drops it if the queue is full. */
     write(line: string): void {
-      if (current.length + queued.length + line.length > MAX_QUEUED) {
+      if (current.length + queued.length + line.length > QUEUED_LENGTH_MAX) {
         onFailure?.(failure === undefined || isSlow(failure) ? 'its reader or disk is too slow' : failure.message);
         return;
       }
@@ -69,10 +69,10 @@ export function lineWriter(stream: { readonly fd: number }, { group, onFailure }
     },
     /** Writes the queued lines within 250 ms: for the end of the process. */
     flush(): void {
-      const end = performance.now() + FLUSH_TIMEOUT;
+      const end = performance.now() + FLUSH_MS_MAX;
       writeQueued();
       while (failure !== undefined && isSlow(failure) && performance.now() < end) {
-        blockFor(DELAY);
+        blockFor(DELAY_MS);
         writeQueued();
       }
     },

@@ -14,7 +14,7 @@ interface Stoppable {
  * Milliseconds within which a repeated signal counts once: Ctrl-C reaches both npm and this process, and npm forwards
  * the signal, as it forwards a signal that a service manager sends to the whole process group.
  */
-const REPEAT_INTERVAL = 500;
+const REPEAT_MS_MAX = 500;
 
 /**
  * Handles SIGTERM and SIGINT. The first signal shuts down gracefully, with exit code 0, or 1 if the shutdown fails or
@@ -28,7 +28,7 @@ export function stopOnSignals(): (app: Stoppable) => void {
   let first: { signal: NodeJS.Signals; at: number } | undefined;
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     process.on(signal, () => {
-      if (first?.signal === signal && performance.now() - first.at < REPEAT_INTERVAL) return;
+      if (first?.signal === signal && performance.now() - first.at < REPEAT_MS_MAX) return;
       if (first !== undefined || app === undefined) return exit(1, 'Stopped at once.');
       first = { signal, at: performance.now() };
       // Orchestrators send SIGTERM, and their proxies need the delay; a person who presses Ctrl-C need not wait.

@@ -17,9 +17,9 @@ function store(plants: readonly NewPlant[], replaced: (store: Lists) => Partial<
   return { stored, list: listPlants({ ...fake, ...replaced(fake) }) };
 }
 
-async function allOf({ first, others }: PlantList): Promise<NewPlant[]> {
+async function allOf({ first, batches }: PlantList): Promise<NewPlant[]> {
   const plants = [...first];
-  for await (const batch of others ?? []) {
+  for await (const batch of batches ?? []) {
     expect(batch).not.toEqual([]);
     plants.push(...batch);
   }
@@ -36,7 +36,7 @@ test('up to 1,000 plants are a page, which says where the next one begins if the
     const next = count > limit ? BigInt(limit - 1) : undefined;
     expect(await store(upTo(count)).list({ limit })).toEqual({
       first: upTo(limit).slice(0, count),
-      others: undefined,
+      batches: undefined,
       next,
     });
   }
@@ -47,7 +47,7 @@ test.each([
   [MAX_INT64, 'asc'],
   [MIN_INT64, 'desc'],
 ] as const)('nothing comes after %s, in the order %s', async (after, order) => {
-  expect(await store(upTo(2)).list({ after, order })).toEqual({ first: [], others: undefined, next: undefined });
+  expect(await store(upTo(2)).list({ after, order })).toEqual({ first: [], batches: undefined, next: undefined });
 });
 
 describe('a list that is no page', () => {
@@ -82,8 +82,8 @@ describe('a list that is no page', () => {
         return list(...range);
       },
     }));
-    const { others } = await list({});
-    for await (const plants of others ?? []) {
+    const { batches } = await list({});
+    for await (const plants of batches ?? []) {
       expect(plants).toHaveLength(BATCH);
       break;
     }

@@ -30,8 +30,13 @@ export function connections(handle: RequestListener, log: Logger, observer?: Req
   function refuse(reason: string | undefined, thrown: HttpError, to: ServerResponse | Socket): void {
     const requestId = randomUUID();
     const { status, error, headers: own, body } = errorResponse(thrown);
-    const known = { 'X-Request-Id': requestId, 'Content-Length': `${Buffer.byteLength(body)}` };
-    const headers = { ...known, ...commonHeaders, ...own, Connection: 'close' };
+    const headers = {
+      'X-Request-Id': requestId,
+      'Content-Length': `${Buffer.byteLength(body)}`,
+      ...commonHeaders,
+      ...own,
+      Connection: 'close',
+    };
     log.info({ requestId, status, error, reason }, 'request refused by the server');
     observer?.requestEnded(undefined, status, error, undefined);
     if (to instanceof ServerResponse) {

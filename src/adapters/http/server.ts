@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type Koa from 'koa';
 import type { Logger } from 'pino';
 import { connections } from './connections.ts';
-import { MAX_HEADERS } from './middleware/every-request.ts';
+import { HEADERS_MAX } from './middleware/every-request.ts';
 import type { RequestObserver } from './middleware/log-line.ts';
 
 /** Limits on clients, in bytes and milliseconds. */
@@ -77,7 +77,7 @@ export async function serve(
   server.on('checkExpectation', open.handle);
   server.on('clientError', (error, socket) => open.fail(error, socket as Socket));
   // Node drops headers beyond this count: one more than is allowed shows that there are too many.
-  server.maxHeadersCount = MAX_HEADERS + 1;
+  server.maxHeadersCount = HEADERS_MAX + 1;
   server.on('connection', open.add);
   server.maxConnections = maxConnections;
   server.on('drop', dropWarning(maxConnections, log));

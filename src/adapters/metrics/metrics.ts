@@ -112,10 +112,10 @@ export function prometheusMetrics(): Metrics {
         stateValue: (state?: EndpointState) => number | undefined,
       ): void {
         gauge(`webhook_${name}`, help, ['endpoint'], async (metric) => {
-          const known = await inTime(states());
+          const current = await inTime(states());
           metric.reset();
-          for (const endpoint of known === undefined ? [] : endpoints) {
-            const value = stateValue(known?.find((state) => state.endpoint === endpoint));
+          for (const endpoint of current === undefined ? [] : endpoints) {
+            const value = stateValue(current?.find((state) => state.endpoint === endpoint));
             if (value !== undefined) metric.set({ endpoint }, value);
           }
         });

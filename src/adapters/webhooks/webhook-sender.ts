@@ -1,8 +1,8 @@
 import { createHmac, hash } from 'node:crypto';
-import { buildConnector, type Dispatcher, EnvHttpProxyAgent, Pool } from 'undici';
+import type { Dispatcher, EnvHttpProxyAgent } from 'undici';
 import type { Failure, Message, Send } from '../../application/webhooks/ports.ts';
 import { plantJson } from '../../formats/plant-json.ts';
-import { boundedConnector } from './bounded-connector.ts';
+import { dispatcherTo } from './endpoint-dispatcher.ts';
 
 /** Where webhooks are sent. */
 export interface WebhookEndpoint {
@@ -23,16 +23,14 @@ interface SenderOptions {
 }
 
 /** Connections to each endpoint. */
-const MAX_CONNECTIONS = 32;
+const CONNECTIONS_MAX = 32;
 
 /** To a receiver that closes each after its response: the least queue of connections that is common, as Python's. */
-const FEW_CONNECTIONS = 5;
+const CONNECTIONS_MIN = 5;
 
-/** Bytes of a response's body, and milliseconds after its headers, that are read, to use its connection again. */
-const DUMP = { limit: 64 * 1024, time: 1_000 };
-
-/** Bytes of its headers. */
-const MAX_HEADERS = 16 * 1024;
+/** What is read of a response's body, to use its connection again, and for how long after its headers. */
+const BODY_BYTES_MAX = 64 * 1024;
+const BODY_MS_MAX = 1_000;
 
 /**
  * Sends messages signed as the Standard Webhooks specification says (version 1, symmetric). Any status 2xx acknowledges
@@ -45,16 +43,16 @@ export function webhookSender(
   endpoints: readonly WebhookEndpoint[],
   { userAgent, proxy = {}, timeout = 15_000 }: SenderOptions,
 ) {
-  const named = ({ name, url, secrets }: WebhookEndpoint) => {
-    const { origin, pathname, search } = new URL(url);
-    const keys = secrets.map((secret) => Buffer.from(secret.replace(/^whsec_/, ''), 'base64'));
-    /** In the last wave. */
-    const recent = { requests: 0, connections: 0 };
-    const dispatcher = dispatcherTo(timeout, proxy, () => recent.connections++);
-    return [name, { dispatcher, origin, path: pathname + search, secrets: keys, recent }] as const;
-  };
-  const targets = new Map(endpoints.map(named));
-
+  const targets = new Map(
+    endpoints.map(({ name, url, secrets }) => {
+      const { origin, pathname, search } = new URL(url);
+      const keys = secrets.map((secret) => Buffer.from(secret.replace(/^whsec_/, ''), 'base64'));
+      /** In the last wave. */
+      const recent = { requests: 0, connections: 0 };
+      const dispatcher = dispatcherTo(CONNECTIONS_MAX, timeout, proxy, () => recent.connections++);
+      return [name, { dispatcher, origin, path: pathname + search, keys, recent }];
+    }),
+  );
   const targetOf = (endpoint: string) => {
     const target = targets.get(endpoint);
     if (target === undefined) throw new TypeError(`${endpoint} is not configured`);
@@ -62,20 +60,20 @@ export function webhookSender(
   };
 
   const send: Send = async (endpoint, message) => {
-    const { dispatcher, origin, path, secrets, recent } = targetOf(endpoint);
+    const { dispatcher, origin, path, keys, recent } = targetOf(endpoint);
     recent.requests++;
     const overdue = new AbortController();
     const abort = () => overdue.abort(new Error(`no response within ${timeout / 1_000} s`));
     let timer = setTimeout(abort, timeout);
     try {
       const body = plantJson(message.plant);
-      const headers = { 'user-agent': userAgent, ...signedHeaders(message, body, secrets) };
+      const headers = { 'user-agent': userAgent, ...signedHeaders(message, body, keys) };
       const { signal } = overdue;
       const response = await dispatcher.request({ method: 'POST', origin, path, headers, body, signal });
       clearTimeout(timer);
-      timer = setTimeout(abort, DUMP.time);
+      timer = setTimeout(abort, BODY_MS_MAX);
       // What it says is of no interest, and neither is whether that comes to its end.
-      await response.body.dump({ limit: DUMP.limit, signal }).catch(() => {});
+      await response.body.dump({ limit: BODY_BYTES_MAX, signal }).catch(() => {});
       return failureIn(response);
     } catch (error) {
       return { reason: reasonOf(error) };
@@ -86,53 +84,25 @@ export function webhookSender(
 
   const atOnce = (endpoint: string) => {
     const { recent } = targetOf(endpoint);
-    const keepsThem = recent.connections < recent.requests;
+    const isKept = recent.connections < recent.requests;
     Object.assign(recent, { requests: 0, connections: 0 });
-    return keepsThem ? MAX_CONNECTIONS : FEW_CONNECTIONS;
+    return isKept ? CONNECTIONS_MAX : CONNECTIONS_MIN;
   };
 
-  const close = async () => {
-    await Promise.all([...targets.values()].map(({ dispatcher }) => dispatcher.destroy()));
-  };
+  const close = () => Promise.all([...targets.values()].map(({ dispatcher }) => dispatcher.destroy()));
   return { send, atOnce, close };
 }
 
-/** What connects to one endpoint. A proxy is asked for a tunnel, so it never sees more than the host and the port. */
-function dispatcherTo(
-  timeout: number,
-  { httpsProxy = '', noProxy = '' }: SenderOptions['proxy'] & object,
-  onConnection: () => void,
-) {
-  // HTTP/2 would share one connection, whose limits the receiver sets.
-  const tls = { timeout, allowH2: false };
-  return new EnvHttpProxyAgent({
-    ...{ httpProxy: '', httpsProxy, noProxy },
-    connect: buildConnector(tls),
-    requestTls: tls,
-    proxyTls: tls,
-    factory(origin, options) {
-      const { connect } = options as { readonly connect: buildConnector.connector };
-      const pool = { connections: MAX_CONNECTIONS, maxHeaderSize: MAX_HEADERS, connect: boundedConnector(connect) };
-      return new Pool(origin, pool).on('connect', onConnection).on('connectionError', onConnection);
-    },
-    // Otherwise a proxy that does not respond would hold connections for minutes.
-    clientFactory: (proxy, options) => new Pool(proxy, { ...options, headersTimeout: timeout }),
-  });
-}
-
 /** https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md */
-function signedHeaders(message: Message, body: string, secrets: readonly Buffer[]): Record<string, string> {
+function signedHeaders(message: Message, body: string, keys: readonly Buffer[]): Record<string, string> {
   const id = messageId(message, body);
   const timestamp = `${Math.floor(Date.now() / 1_000)}`;
-  const signatures = secrets.map((secret) => {
-    const signature = createHmac('sha256', secret).update(`${id}.${timestamp}.${body}`).digest('base64');
-    return `v1,${signature}`;
-  });
+  const signatures = keys.map((key) => createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64'));
   return {
     'content-type': 'application/json',
     'webhook-id': id,
     'webhook-timestamp': timestamp,
-    'webhook-signature': signatures.join(' '),
+    'webhook-signature': signatures.map((signature) => `v1,${signature}`).join(' '),
   };
 }
 

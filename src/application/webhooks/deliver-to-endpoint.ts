@@ -40,7 +40,7 @@ type DeliverToEndpoint = (
 ) => Promise<void>;
 
 /** Milliseconds between looks at a lease that has too little time left. */
-const RENEWAL_CHECK = 500;
+const RENEWAL_CHECK_MS = 500;
 
 export function deliverToEndpoint(delivery: Delivery): DeliverToEndpoint {
   const { feed, positions, send, atOnce, observer, sleep, random } = delivery;
@@ -50,7 +50,7 @@ export function deliverToEndpoint(delivery: Delivery): DeliverToEndpoint {
       let current: Lease | undefined = lease;
       while (current !== undefined && !signal.aborted) {
         if (mayBegin()) current = await deliverPage(current, mayBegin, signal);
-        else await sleep(RENEWAL_CHECK, signal);
+        else await sleep(RENEWAL_CHECK_MS, signal);
         if (current !== undefined) onAdvance(current);
       }
     } catch (error) {
@@ -123,20 +123,20 @@ async function sendPage(
   return { acknowledged: entries.length, sent, failure: undefined };
 }
 
-const SECOND = 1_000;
-const HOUR = 3_600 * SECOND;
+const SECOND_MS = 1_000;
+const HOUR_MS = 3_600 * SECOND_MS;
 
 /** Milliseconds until the next attempt after the first failure, the second and so on; the last one from then on. */
-const DELAYS = [5 * SECOND, 30 * SECOND, 120 * SECOND, 600 * SECOND, 1_800 * SECOND, HOUR];
+const DELAYS_MS = [5 * SECOND_MS, 30 * SECOND_MS, 120 * SECOND_MS, 600 * SECOND_MS, 1_800 * SECOND_MS, HOUR_MS];
 
 /** The part of a delay by which it may grow at random, so that not all endpoints of a host are tried at once. */
-const JITTER = 0.1;
+const JITTER_MAX = 0.1;
 
 /** Milliseconds without any progress after which an endpoint is parked: three days. */
-const PATIENCE = 72 * HOUR;
+const PATIENCE_MS = 72 * HOUR_MS;
 
 /** Three days of these delays are at least so many failures; fewer mean that the clock of the store has jumped. */
-const MIN_FAILURES = 10;
+const FAILURES_MIN = 10;
 
 /**
  * Decides when to try again.
@@ -147,8 +147,8 @@ const MIN_FAILURES = 10;
 function failedAttempt(lease: Lease, failing: Position, failure: Failure, random: number): FailedAttempt {
   const { reason, isGone = false, retryAfter = 0 } = failure;
   const failures = lease.failures + 1;
-  const delay = DELAYS[Math.min(failures, DELAYS.length) - 1] ?? HOUR;
-  const retryIn = Math.max(delay, Math.min(retryAfter, HOUR)) * (1 + JITTER * random);
-  const isLost = lease.failingFor >= PATIENCE && failures >= MIN_FAILURES;
+  const delay = DELAYS_MS[Math.min(failures, DELAYS_MS.length) - 1] ?? HOUR_MS;
+  const retryIn = Math.max(delay, Math.min(retryAfter, HOUR_MS)) * (1 + JITTER_MAX * random);
+  const isLost = lease.failingFor >= PATIENCE_MS && failures >= FAILURES_MIN;
   return { failing, reason, failures, retryIn, isParked: isGone || isLost };
 }

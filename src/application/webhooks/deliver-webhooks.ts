@@ -2,13 +2,13 @@ import { type Delivery, deliverToEndpoint } from './deliver-to-endpoint.ts';
 import type { KeepPositions, Lease } from './ports.ts';
 
 /** Milliseconds for which a lease holds; after a kill, another instance takes over that late. */
-const LEASE_TIME = 30_000;
+const LEASE_MS = 30_000;
 
 /** Milliseconds between the times at which leases are taken and renewed. */
-const INTERVAL = 5_000;
+const RENEWAL_INTERVAL_MS = 5_000;
 
 /** Milliseconds that a lease must have left for requests to begin: as long as these may take. */
-const REQUEST_TIME = 16_000;
+const REQUEST_MS_MAX = 16_000;
 
 /** An endpoint that is delivered to. */
 interface Task {
@@ -37,15 +37,15 @@ export function deliverWebhooks(delivery: Delivery & { readonly positions: KeepP
 
     while (!stop.aborted) {
       await renewAll().catch(observer.interrupted);
-      await sleep(INTERVAL, stop);
+      await sleep(RENEWAL_INTERVAL_MS, stop);
     }
     const last = held();
     await Promise.all([...tasks.values()].map(({ done }) => done));
     await positions.release(last).catch(observer.interrupted);
 
     async function renewAll(): Promise<void> {
-      const until = now() + LEASE_TIME;
-      for (const [endpoint, outcome] of await positions.take(held(), LEASE_TIME)) {
+      const until = now() + LEASE_MS;
+      for (const [endpoint, outcome] of await positions.take(held(), LEASE_MS)) {
         const task = tasks.get(endpoint);
         if (outcome !== 'renewed') task?.end();
         else if (task !== undefined) task.until = until;
@@ -60,7 +60,7 @@ export function deliverWebhooks(delivery: Delivery & { readonly positions: KeepP
       const earlier = tasks.get(endpoint);
       const ended = new AbortController();
       const signal = AbortSignal.any([stop, ended.signal]);
-      const mayBegin = () => !signal.aborted && now() + REQUEST_TIME <= task.until;
+      const mayBegin = () => !signal.aborted && now() + REQUEST_MS_MAX <= task.until;
       const done = Promise.resolve(earlier?.done)
         .then(() => deliver(lease, mayBegin, signal, (advanced) => (task.lease = advanced)))
         .finally(() => {

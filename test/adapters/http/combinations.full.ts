@@ -82,7 +82,7 @@ const combinations = Object.keys(states).flatMap((state) =>
 test.each(combinations)('%s, then %s, while the service %s', async (state, event, stop) => {
   const listPlants: UseCases['listPlants'] = async () => ({
     first: [{ id: 1n, name: LARGE }],
-    others: more(),
+    batches: more(),
     next: undefined,
   });
   async function* more() {

@@ -63,13 +63,13 @@ test('while it stops, it serves connections for the time that it is given, and s
 
 test('it sends the rest of a large response, and of a list', async () => {
   const { promise: halfway, resolve } = Promise.withResolvers<void>();
-  async function* others() {
+  async function* batches() {
     await halfway;
     yield [{ id: 2n, name: 'Ficus' }];
   }
   const first = [{ id: 1n, name: 'x'.repeat(20_000_000) }];
   const list = { first, next: undefined };
-  const listPlants: UseCases['listPlants'] = async ({ limit }) => ({ ...list, others: limit ? undefined : others() });
+  const listPlants: UseCases['listPlants'] = async ({ limit }) => ({ ...list, batches: limit ? undefined : batches() });
   const stopping = await startApiServer({ cases: { listPlants } });
   const sockets = ['GET /plants?limit=1', 'GET /plants'].map((target) => {
     const socket = connectTo(stopping.url);

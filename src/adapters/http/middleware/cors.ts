@@ -3,7 +3,7 @@ import type { Context } from 'koa';
 import type { RequestMiddleware } from './state.ts';
 
 /** How long a browser may cache a preflight response, in seconds: Chromium's maximum. */
-const MAX_AGE = 7_200;
+const PREFLIGHT_AGE_S_MAX = 7_200;
 
 /**
  * Lets pages of these origins, or of all if one is `*`, send requests and read the responses, errors included. A
@@ -21,7 +21,7 @@ export function cors(origins: readonly string[], methods: readonly string[]): Re
     allowHeaders:
       'Authorization, Content-Type, If-Match, If-None-Match, X-Request-Id, traceparent, tracestate, baggage',
     exposeHeaders: 'Allow, ETag, Link, X-Request-Id, Retry-After, WWW-Authenticate',
-    maxAge: MAX_AGE,
+    maxAge: PREFLIGHT_AGE_S_MAX,
     // The response to an error has the headers already, and its own must not be modified.
     keepHeadersOnError: false,
   });

@@ -63,7 +63,7 @@ export function logUncaught(log: Logger) {
 }
 
 /** Far more than real clients send, and few enough to check quickly. */
-export const MAX_HEADERS = 200;
+export const HEADERS_MAX = 200;
 
 /** RFC 3986 section 3.2.2 and 3.2.3: a name or an address, and a port. */
 const HOST = /^(?:[\w\-.~!$&'()*+,;=%]*|\[[\da-fA-F:.]+\])(?::\d*)?$/;
@@ -71,7 +71,7 @@ const HOST = /^(?:[\w\-.~!$&'()*+,;=%]*|\[[\da-fA-F:.]+\])(?::\d*)?$/;
 /** Refuses requests that Node would refuse with an empty response (server.ts turns that off) or that break ctx.path. */
 function refuseMalformed(ctx: RequestContext): void {
   const { headers, httpVersion, rawHeaders } = ctx.req;
-  if (rawHeaders.length > 2 * MAX_HEADERS) throw new HttpError('headers_too_large');
+  if (rawHeaders.length > 2 * HEADERS_MAX) throw new HttpError('headers_too_large');
   const { host, authorization, expect, 'transfer-encoding': coding } = headers;
   // RFC 9112 section 3.2: exactly one. Node joins several values, with a space between them (server.ts).
   if (host === undefined ? httpVersion !== '1.0' : !HOST.test(host)) {

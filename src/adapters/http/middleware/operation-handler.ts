@@ -84,7 +84,7 @@ function closing(response: ServerResponse): AbortSignal {
 }
 
 /** The length of a body that is not worth counting: a socket's own buffer is larger. */
-const SMALL = 16 * 1024;
+const SMALL_BYTES_MAX = 16 * 1024;
 
 /** Counts a body until its response closes. @throws HttpError `overloaded` or `concurrency_limit` if that is too much */
 function countUnread(body: Reply['body'], response: ServerResponse, { stream, unread }: Admission): void {
@@ -93,7 +93,7 @@ function countUnread(body: Reply['body'], response: ServerResponse, { stream, un
   if (!isWhole(body)) {
     stream.enter();
     response.once('close', stream.leave);
-  } else if (body.length > SMALL) {
+  } else if (body.length > SMALL_BYTES_MAX) {
     const size = Buffer.byteLength(body);
     unread.reserve(size);
     response.once('close', () => unread.release(size));

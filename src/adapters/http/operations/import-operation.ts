@@ -68,8 +68,9 @@ export function importOperation({ importPlants }: Pick<UseCases, 'importPlants'>
         // No error, whose stack would take longer than the rest: a list may have thousands of them.
         const isConflict = outcome === 'id_taken' || outcome === 'id_retired';
         const why = isConflict ? { code: outcome, message: errorKinds[outcome].message(id) } : refusal;
-        const known = id === undefined ? {} : { id };
-        return why ? [{ line, ...known, error: errorKinds[why.code].error, message: why.message }] : [];
+        return why
+          ? [{ line, ...(id !== undefined && { id }), error: errorKinds[why.code].error, message: why.message }]
+          : [];
       });
       const { created, changed, unchanged } = counts;
       const result = { created, changed, unchanged, refused, ignored, records: records.length };

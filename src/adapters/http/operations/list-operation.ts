@@ -22,15 +22,15 @@ export const tagFilter: Parameter<string> = {
 };
 
 /** The characters of a text to search for, at most. */
-const MAX_TEXT_LENGTH = 100;
+const TEXT_LENGTH_MAX = 100;
 
 export const nameFilter: Parameter<string> = {
   description:
     'only plants whose names contain this text, letters of either case alike: `rosa` is in `Primrosa` and in `Rosa ' +
     'canina`. There is no index, so a page that has been searched for a second ends early, perhaps empty, with a Link',
-  mustBe: `a string of at most ${MAX_TEXT_LENGTH} characters without U+0000`,
-  schema: Type.String({ maxLength: MAX_TEXT_LENGTH }),
-  parse: (text) => (isStorableText(text, MAX_TEXT_LENGTH) ? text : undefined),
+  mustBe: `a string of at most ${TEXT_LENGTH_MAX} characters without U+0000`,
+  schema: Type.String({ maxLength: TEXT_LENGTH_MAX }),
+  parse: (text) => (isStorableText(text, TEXT_LENGTH_MAX) ? text : undefined),
 };
 
 const idOrder = choice('whether ids ascend, as they do if it is not given, or descend', ['asc', 'desc']);
@@ -75,14 +75,14 @@ export function listOperation({ listPlants }: Pick<UseCases, 'listPlants'>, sear
         throw new HttpError('invalid_request', `separator must be left out unless Accept prefers ${CSV_TYPE}`);
       }
       const list = () => listPlants({ ...query, name, signal: signal() });
-      const { first, others, next } = await (name === undefined ? list() : during(search, list));
-      if (others !== undefined && type !== JSON_TYPE && httpVersion === '1.0') {
+      const { first, batches, next } = await (name === undefined ? list() : during(search, list));
+      if (batches !== undefined && type !== JSON_TYPE && httpVersion === '1.0') {
         throw new HttpError('not_acceptable', NEEDS_CHUNKS);
       }
       const parameters = Object.entries({ limit, after: next, order, tag, name, separator });
       const present = parameters.flatMap(([key, value]) => (value === undefined ? [] : [[key, `${value}`]]));
       const nextUrl = next === undefined ? undefined : `?${new URLSearchParams(present)}`;
-      return { first, others, nextUrl, separator: separator ?? ',' };
+      return { first, batches, nextUrl, separator: separator ?? ',' };
     },
   });
 }

@@ -104,7 +104,7 @@ export function operation<Body, Result, Path extends Parameters, Query extends P
   readonly check?: (query: Partial<Values<Query>>, permissions: Permissions) => void;
   readonly handle: (input: HandlerInput<Body, Path, Query>) => Promise<Result>;
 }): Operation {
-  const { method, parameters, query: known, isConditional } = description;
+  const { method, parameters: pathParameters, query: queryParameters, isConditional } = description;
   const types = Object.keys(response.content);
   const bodyTypes = Object.keys(content);
   const rule = mediaTypeRule(bodyTypes) + advice;
@@ -113,8 +113,9 @@ export function operation<Body, Result, Path extends Parameters, Query extends P
     requestContent: content,
     response,
     check({ path: texts, query: encoded, request: { headers, httpVersion }, permissions, signal }) {
-      const path = parseParameters(parameters, texts);
-      const query = parseParameters(known, known === undefined ? {} : decodeQuery(encoded, known, advice));
+      const path = parseParameters(pathParameters, texts);
+      const queryTexts = queryParameters === undefined ? {} : decodeQuery(encoded, queryParameters, advice);
+      const query = parseParameters(queryParameters, queryTexts);
       const precondition = isConditional ? preconditionOf(headers['if-match'], headers['if-none-match']) : undefined;
       const type = method === 'GET' ? preferredType(headers.accept, types) : undefined;
       if (method === 'GET' && type === undefined) {
@@ -133,6 +134,6 @@ export function operation<Body, Result, Path extends Parameters, Query extends P
 }
 
 /** Whether the client has what it reads. */
-function isKnown({ headers: { ETag } }: Reply, { 'if-none-match': known }: IncomingHttpHeaders): boolean {
-  return ETag !== undefined && known !== undefined && ifNoneMatch(known, ETag);
+function isKnown({ headers: { ETag } }: Reply, { 'if-none-match': ifNone }: IncomingHttpHeaders): boolean {
+  return ETag !== undefined && ifNone !== undefined && ifNoneMatch(ifNone, ETag);
 }

@@ -57,7 +57,7 @@ export function choice<Text extends string>(description: string, texts: readonly
     description,
     mustBe: texts.map((text) => (text === '\t' ? 'a tab' : text)).join(' or '),
     schema: Type.Unsafe<Text>({ type: 'string', enum: texts }),
-    parse: (text) => texts.find((one) => one === text),
+    parse: (text) => texts.find((allowed) => allowed === text),
   };
 }
 

@@ -65,11 +65,10 @@ export function plantOperations(cases: UseCases): Operation[] {
       response: plantWithETag(NewPlant),
       statuses: [404, 410, 412],
       async handle({ path: { id }, body, precondition }) {
-        const wanted = { ...body, id };
         if (body.id !== undefined && body.id !== id) {
           throw new PlantStoreError('invalid_plant', `id must be ${sameIdRule}`);
         }
-        return changePlant(wanted, precondition);
+        return changePlant({ ...body, id }, precondition);
       },
     }),
     operation({

@@ -77,8 +77,8 @@ export function changesResponse(schema: TSchema): ResponseKind<Changes> {
   return {
     content: { [JSON_TYPE]: schema },
     headers: {},
-    reply: ({ changes, ...others }) =>
-      ok(`{"changes":[${changes.map(changeJson).join()}],${JSON.stringify(others).slice(1)}`),
+    reply: ({ changes, ...members }) =>
+      ok(`{"changes":[${changes.map(changeJson).join()}],${JSON.stringify(members).slice(1)}`),
   };
 }
 
@@ -92,7 +92,7 @@ const Csv = Type.String({ description: 'a line that names the columns id, name a
 /** A part of a list, and where its next part is. */
 export interface ListResult {
   readonly first: readonly NewPlant[];
-  readonly others: AsyncIterable<readonly NewPlant[]> | undefined;
+  readonly batches: AsyncIterable<readonly NewPlant[]> | undefined;
   /** Relative to the URL of the request. */
   readonly nextUrl: string | undefined;
   /** Between the cells of CSV. */
@@ -105,7 +105,7 @@ export function listResponse(list: TSchema): ResponseKind<ListResult> {
     // Texts: as arrays, validators would take all lines for one value of JSON.
     content: { [JSON_TYPE]: list, [NDJSON_TYPE]: Lines, [CSV_TYPE]: Csv },
     headers: { Link: 'the next page, with rel="next"; left out on the last one (RFC 8288)' },
-    reply({ first, others, nextUrl, separator }, type) {
+    reply({ first, batches, nextUrl, separator }, type) {
       const { contentType, start, write, between, end } = listFormat(type, separator);
       const part = (plants: readonly NewPlant[]) => plants.map(write).join(between);
       const link = nextUrl !== undefined && { Link: `<${nextUrl}>; rel="next"` };
@@ -119,7 +119,7 @@ export function listResponse(list: TSchema): ResponseKind<ListResult> {
         }
         yield end;
       }
-      return ok(others === undefined ? begin + end : parts(others), { 'Content-Type': contentType, ...link });
+      return ok(batches === undefined ? begin + end : parts(batches), { 'Content-Type': contentType, ...link });
     },
   };
 }
