@@ -3,13 +3,12 @@ import type { DatabaseSync } from 'node:sqlite';
 import { PlantStoreError } from '../../domain/errors.ts';
 import { runner } from '../sql/run.ts';
 import { sqlite } from './dialect.ts';
-import { openConnection } from './file/connection.ts';
+import { onceFree, openConnection, PATIENCE } from './file/connection.ts';
 import type { OpenDatabase } from './file/database.ts';
 import { FILE } from './file/database-file.ts';
 import { statementsOn } from './file/driver.ts';
 import { FileError, failureOf } from './file/failures.ts';
 import { isLocked } from './file/folder-lock.ts';
-import { onceFree, PATIENCE } from './file/once-free.ts';
 import { requireVersion } from './file/schema.ts';
 import { isMissing, requireOwnWal, rewriteWal } from './file/wal.ts';
 

@@ -231,54 +231,50 @@ test('a command waits neither for another process at its end nor once it is stop
   expect(await withDatabaseFile(folder, async () => 'done')).toBe('done');
 });
 
-test('damaged pages are said in words, and fail neither the process nor the next read', async () => {
-  const { folder, file, plants } = await opened();
-  await Promise.all(Array.from({ length: 500 }, (_, n) => plants.add(plant(BigInt(n), 'x'.repeat(500)))));
-  await file.close();
-  const path = join(folder, 'plants.db');
-  const bytes = readFileSync(path);
-  bytes.fill(0xff, 4_096 * 12);
-  await writeFile(path, bytes);
-  const damaged = await openEmbedded(folder);
-  const { list } = embeddedPlants(damaged);
-  const reading = list({ from: 0n, to: 1_000n }, 1_000);
-  await expect(reading).rejects.toMatchObject({ code: 'store_unavailable' });
-  expect(await list({ from: 0n, to: 0n }, 1)).toMatchObject({ plants: [{ id: 0n }] });
-  expect(damaged.recentProblem()).toMatch('it is damaged: restore a backup');
-  expect(damaged.ended).toEqual([]);
-});
-
-test('a write that meets a damaged page fails alone, and the next ones go on', async () => {
+/** Opens a file with 500 plants after some of its pages were damaged. */
+async function damaged(pagesOf: (path: string, bytes: Buffer) => readonly [first: number, end?: number]) {
   const { folder, file, plants } = await opened();
   await Promise.all(Array.from({ length: 500 }, (_, n) => plants.add(plant(BigInt(n), `${n}:`.padEnd(500)))));
   await file.close();
   const path = join(folder, 'plants.db');
   const bytes = readFileSync(path);
-  const page = Math.floor(bytes.indexOf('400:') / 4_096);
-  bytes.fill(0xff, 4_096 * page, 4_096 * (page + 1));
+  const [first, end = Infinity] = pagesOf(path, bytes);
+  bytes.fill(0xff, 4_096 * first, Math.min(4_096 * end, bytes.length));
   await writeFile(path, bytes);
-  const damaged = await openEmbedded(folder);
-  const { replace } = embeddedPlants(damaged);
+  const again = await openEmbedded(folder);
+  return { file: again, plants: embeddedPlants(again) };
+}
+
+test('damaged pages are said in words, and fail neither the process nor the next read', async () => {
+  const { file, plants } = await damaged(() => [12]);
+  await expect(plants.list({ from: 0n, to: 1_000n }, 1_000)).rejects.toMatchObject({ code: 'store_unavailable' });
+  expect(await plants.list({ from: 0n, to: 0n }, 1)).toMatchObject({ plants: [{ id: 0n }] });
+  expect(file.recentProblem()).toMatch('it is damaged: restore a backup');
+  expect(file.ended).toEqual([]);
+});
+
+test('a write that meets a damaged page fails alone, and the next ones go on', async () => {
+  const { file, plants } = await damaged((_path, bytes) => {
+    const page = Math.floor(bytes.indexOf('400:') / 4_096);
+    return [page, page + 1];
+  });
   const all = Array.from({ length: 200 }, (_, n) =>
-    replace(plant(n % 20 === 10 ? 400n : BigInt(n % 20), `other ${n}`)),
+    plants.replace(plant(n % 20 === 10 ? 400n : BigInt(n % 20), `other ${n}`)),
   );
   const outcomes = await Promise.allSettled(all);
   for (const [n, { status }] of outcomes.entries()) expect(status).toBe(n % 20 === 10 ? 'rejected' : 'fulfilled');
-  expect(damaged.recentProblem()).toMatch('it is damaged: restore a backup');
-  expect(damaged.ended).toEqual([]);
+  expect(file.recentProblem()).toMatch('it is damaged: restore a backup');
+  expect(file.ended).toEqual([]);
 });
 
 test('a damaged page that only its check reads makes it not ready, in words', async () => {
-  const { folder, file } = await opened();
-  await file.close();
-  const path = join(folder, 'plants.db');
-  const bytes = readFileSync(path);
-  const { rootpage = 0 } = connectionTo(folder)
-    .prepare("select rootpage from sqlite_schema where name = 'webhooks'")
-    .get() as { rootpage?: number };
-  bytes.fill(0xff, 4_096 * (rootpage - 1), 4_096 * rootpage);
-  await writeFile(path, bytes);
-  const ready = readiness(await openEmbedded(folder), ['hooks.example'], pino({ level: 'silent' }));
+  const { file } = await damaged((path) => {
+    const sql = new DatabaseSync(path);
+    const row = sql.prepare("select rootpage from sqlite_schema where name = 'webhooks'").get();
+    sql.close();
+    return [Number(row?.rootpage) - 1, Number(row?.rootpage)];
+  });
+  const ready = readiness(file, ['hooks.example'], pino({ level: 'silent' }));
   await expect(ready()).rejects.toThrow('it is damaged: restore a backup');
 });
 

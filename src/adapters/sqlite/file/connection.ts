@@ -1,4 +1,5 @@
 import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as delay } from 'node:timers/promises';
 import { FileError, failureOf } from './failures.ts';
 
 /** Of SQLite: earlier ones have a defect that may damage a file whose WAL is reset while another process writes. */
@@ -27,6 +28,30 @@ export function openConnection(path: string, prepare = (_: DatabaseSync) => {}):
   } catch (error) {
     if (!failureOf(error).isLostSync) sql.close();
     throw error;
+  }
+}
+
+/** Milliseconds for which a start and a command wait for the lock of another process. */
+export const PATIENCE = 30_000;
+
+/** Milliseconds until they try again. SQLite's own waits would keep signals from acting. */
+const PAUSE = 10;
+
+/**
+ * Repeats work that has done nothing because another process holds a lock, until that is free.
+ *
+ * @param stop ends the wait
+ * @throws what the work has thrown last, or the reason of `stop`
+ */
+export async function onceFree<T>(work: () => T, stop?: AbortSignal): Promise<T> {
+  for (const end = performance.now() + PATIENCE; ; ) {
+    try {
+      return work();
+    } catch (error) {
+      if (!failureOf(error).isBusy || performance.now() >= end) throw error;
+      stop?.throwIfAborted();
+    }
+    await delay(PAUSE);
   }
 }
 

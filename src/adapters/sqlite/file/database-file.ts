@@ -1,12 +1,11 @@
 import { closeSync, constants, existsSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
-import { openConnection } from './connection.ts';
+import { onceFree, openConnection } from './connection.ts';
 import { type DatabaseOptions, databaseOn, type OpenDatabase } from './database.ts';
 import { prepareFolder, syncPath } from './disk.ts';
 import { FileError, inWords } from './failures.ts';
 import { LOCKED_FILE, lockFolder, lostFileCheck } from './folder-lock.ts';
-import { onceFree } from './once-free.ts';
 import { applySchema, requireVersion } from './schema.ts';
 import { isMissing, requireOwnWal, rewriteWal } from './wal.ts';
 

@@ -1,5 +1,5 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
-import { DummyDriver, Kysely, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from 'kysely';
+import { Kysely, SqliteDialect } from 'kysely';
 import type { SqlDatabase, Statements } from '../../sql/dialect.ts';
 import type { NamedQuery, PartResult } from '../../sql/statement.ts';
 import { failureOf } from './failures.ts';
@@ -24,15 +24,7 @@ interface DriverOptions {
 
 const refuse = () => Promise.reject(new TypeError('Kysely only compiles statements here: give them to executeQuery'));
 
-/** Compiles statements. */
-const compiler = new Kysely<unknown>({
-  dialect: {
-    createDriver: () => Object.assign(new DummyDriver(), { acquireConnection: refuse }),
-    createAdapter: () => new SqliteAdapter(),
-    createQueryCompiler: () => new SqliteQueryCompiler(),
-    createIntrospector: (kysely) => new SqliteIntrospector(kysely),
-  },
-});
+const compiler = new Kysely<unknown>({ dialect: new SqliteDialect({ database: refuse }) });
 
 /**
  * Statements over node:sqlite, which prepares each once. Kysely only compiles them: its way to execute them would take a

@@ -20,6 +20,9 @@ const IOERR_DIR_FSYNC = 1290;
 
 /** What operators can do about a failure. */
 const REMEDIES = new Map([
+  [FULL, FULL_DISK],
+  [IOERR_SHMSIZE, FULL_DISK],
+  [IOERR_WRITE, `${FULL_DISK}, or replace the disk if the system's log says that it fails`],
   [BUSY, 'another process holds its lock: end that one, if it is no command of this program'],
   [NOMEM, 'this process has no memory left: give it more'],
   [READONLY, 'it is read-only: make the file, its folder and its file system writable'],
@@ -29,29 +32,22 @@ const REMEDIES = new Map([
   [NOTADB, 'it is no database of SQLite: restore a backup, or move it away for a new one'],
 ]);
 
-interface SystemError extends Error {
-  /** SQLite's result code. */
-  readonly errcode?: number;
-  /** The call of the system that has failed, such as that which writes the WAL again. */
-  readonly syscall?: string;
-}
-
 /** The file must not be used, or not any more; the message says what to do. */
 export class FileError extends Error {
   override readonly name = 'FileError';
 }
 
+type SystemError = NodeJS.ErrnoException & { readonly errcode?: number };
+
 /** What an error means, whether SQLite, the system or this adapter has thrown it. */
 export function failureOf(error: unknown) {
   const { errcode: code = 0, syscall, message } = Object(error) as SystemError;
   const primary = code & 0xff;
-  const isDiskFull = [FULL, IOERR_WRITE, IOERR_SHMSIZE].includes(code);
-  const full =
-    code === IOERR_WRITE ? `${FULL_DISK}, or replace the disk if the system's log says that it fails` : FULL_DISK;
-  const why = REMEDIES.get(primary);
-  const remedy = why && `the database cannot be used (${message}), since ${why}`;
   const isBusy = primary === BUSY;
-  const problem = error instanceof FileError ? message : isDiskFull ? full : remedy;
+  const isDiskFull = [FULL, IOERR_WRITE, IOERR_SHMSIZE].includes(code);
+  const remedy = REMEDIES.get(isDiskFull ? code : primary);
+  const why = remedy && (isDiskFull ? remedy : `the database cannot be used (${message}), since ${remedy}`);
+  const problem = error instanceof FileError ? message : why;
   const isUnavailable = problem !== undefined || error instanceof PlantStoreError;
   const means: Failure['means'] = isBusy ? 'transient' : isUnavailable ? 'unavailable' : 'defect';
   return {

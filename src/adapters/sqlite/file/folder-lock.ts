@@ -37,16 +37,15 @@ export function lockFolder(folder: string): () => void {
 
 /** Whether a process has locked a folder. False if this user may not know. */
 export function isLocked(folder: string): boolean {
+  let database: DatabaseSync | undefined;
   try {
-    const database = new DatabaseSync(join(folder, LOCKED_FILE), { readOnly: true });
-    try {
-      database.exec('select * from sqlite_schema');
-    } finally {
-      database.close();
-    }
+    database = new DatabaseSync(join(folder, LOCKED_FILE), { readOnly: true });
+    database.exec('select * from sqlite_schema');
     return false;
   } catch (error) {
     return failureOf(error).isBusy;
+  } finally {
+    database?.close();
   }
 }
 
