@@ -94,6 +94,7 @@ const groups: Readonly<Record<string, Measure>>[] = [
     tagged: load('GET /plants?limit=20&after={id}&tag=tag+{tag}'),
     ndjson: streamOf('application/x-ndjson'),
     csv: streamOf('text/csv'),
+    change: load('change'),
   },
   { create: load('create'), import: importOf('ndjson'), csvImport: importOf('csv') },
 ];

@@ -1,12 +1,9 @@
-import { resolve } from 'node:path';
-import { pino } from 'pino';
-import { renewLog } from './adapters/postgres/change-log.ts';
-import { postgresServer } from './adapters/postgres/connections/pool.ts';
+import { type PostgresOptions, postgresServer } from './adapters/postgres/connections/pool.ts';
 import type { Database } from './adapters/postgres/database.ts';
 import { withAdvice } from './adapters/postgres/schema/advice.ts';
 import { damagedMigrations, migrationStatus } from './adapters/postgres/schema/migration-status.ts';
 import { migrateUp } from './adapters/postgres/schema/migrator.ts';
-import { requireMigrations } from './adapters/postgres/schema/schema-gate.ts';
+import { withStore } from './bootstrap/open-store.ts';
 import { runCommand } from './cli/run-command.ts';
 import { readDatabaseConfig } from './config/config.ts';
 import { say } from './runtime/say.ts';
@@ -27,8 +24,6 @@ DATA_DIR.
 
 Exit codes: 0 done; 1 it did not begin, or could not go on.`;
 
-const RENEWED = 'the feed of changes has a new identity: its consumers start again';
-
 await runCommand('migrate', USAGE, migrationArguments, run);
 
 function migrationArguments(args: readonly string[]) {
@@ -42,31 +37,27 @@ function migrationArguments(args: readonly string[]) {
 /** @returns the exit code */
 async function run(command: string): Promise<number> {
   const config = readDatabaseConfig();
-  if (config.kind === 'embedded') return runOnFile(command, config.dataDir);
-  const database = postgresServer({ ...config, poolSize: 1, statementTimeout: 0 }, pino({ level: 'silent' }));
+  if (command === 'renew-feed') {
+    await withStore(({ renewLog }) => renewLog());
+    console.log('the feed of changes has a new identity: its consumers start again');
+  } else if (config.kind === 'embedded') {
+    await withStore(async () => console.log('nothing to do: the service migrates it when it starts'));
+  } else await changeSchema(command, config);
+  return 0;
+}
+
+/** On Postgres, without limits of time. */
+async function changeSchema(command: string, options: PostgresOptions): Promise<void> {
+  const database = postgresServer({ ...options, poolSize: 1, statementTimeout: 0 });
   say(`On: ${database.description}`);
   try {
     if (command === 'up') report(await migrateUp(database, console.log));
-    if (command === 'status') await reportStatus(database);
-    if (command === 'renew-feed') await renew(database);
-    return 0;
+    else await reportStatus(database);
   } catch (error) {
     throw withAdvice(error);
   } finally {
     await database.close();
   }
-}
-
-/** The service applies the schema of a file at its start. */
-async function runOnFile(command: string, dataDir: string): Promise<number> {
-  say(`On: ${resolve(dataDir)}`);
-  const { withDatabaseFile } = await import('./adapters/sqlite/command-file.ts');
-  const { renewLog } = await import('./adapters/sqlite/file/schema.ts');
-  return withDatabaseFile(dataDir, async (file) => {
-    if (command === 'renew-feed') await renewLog(file.run);
-    console.log(command === 'renew-feed' ? RENEWED : 'nothing to do: the service migrates it when it starts');
-    return 0;
-  });
 }
 
 function report(names: readonly string[]): void {
@@ -75,12 +66,6 @@ function report(names: readonly string[]): void {
       ? 'nothing to do: all migrations are applied'
       : names.map((name) => `${name}: applied`).join('\n'),
   );
-}
-
-async function renew(database: Database): Promise<void> {
-  await requireMigrations(database);
-  await renewLog(database);
-  console.log(RENEWED);
 }
 
 async function reportStatus(database: Database): Promise<void> {

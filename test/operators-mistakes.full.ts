@@ -127,7 +127,7 @@ describe('a database', () => {
     await database.query(`alter database ${name} set default_transaction_read_only = on`);
     const service = await startOn(database.url);
     const primary =
-      /^cannot execute \w+ in a read-only .*: the server is read-only: .* If it is the primary, make room on its disk/;
+      /cannot execute \w+ in a read-only .*: the server is read-only: .* If it is the primary, make room on its disk/;
     expect(await databaseCheck(service)).toMatch(primary);
     const { stderr } = await migrate('renew-feed', { DATABASE_URL: database.url });
     expect(saidBy(stderr)).toMatch(primary);

@@ -13,6 +13,8 @@ export interface Maintenance {
   readonly webhooks: WebhookEndpoints;
   /** What holds back what webhooks send, in words, if something has for long; it may take seconds to see that. */
   heldBack(): Promise<string | undefined>;
+  /** Ends all positions in the log of changes, for restores that nothing shows. */
+  renewLog(): Promise<void>;
 }
 
 /** Which deleted plants to forget. */

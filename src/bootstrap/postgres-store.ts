@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { pino } from 'pino';
-import { holderIn } from '../adapters/postgres/change-log.ts';
+import { renewLog } from '../adapters/postgres/change-log.ts';
 import { type PostgresOptions, postgresServer } from '../adapters/postgres/connections/pool.ts';
 import { failureOf } from '../adapters/postgres/failures.ts';
-import { heldBackProblem, readiness } from '../adapters/postgres/readiness.ts';
+import { heldBackProblem, holderIn } from '../adapters/postgres/held-back.ts';
+import { readiness } from '../adapters/postgres/readiness.ts';
 import { registerEndpoints, registrationGate } from '../adapters/postgres/registration.ts';
 import { withAdvice } from '../adapters/postgres/schema/advice.ts';
-import { migrationGate, requireMigrations } from '../adapters/postgres/schema/schema-gate.ts';
+import { dialectOf, migrationGate, requireMigrations } from '../adapters/postgres/schema/schema-gate.ts';
 import { plantPurge } from '../adapters/sql/changes/purge.ts';
 import { recentFailure } from '../adapters/sql/recent-failure.ts';
 import { foreground, runner } from '../adapters/sql/run.ts';
@@ -40,13 +40,13 @@ export function openPostgresStore(
     holder: holderIn(database),
     onInsert,
   });
-  const { description, connectionUse, dialect, close } = database;
+  const { description, connectionUse, close } = database;
   return {
     ...store,
     description,
     // If the database does not respond now, the gate finds out later.
-    hasFeed: async () => !((await dialect().catch(() => undefined))?.log instanceof PlantStoreError),
-    ready: readiness(database, webhooks, { log, failure, heldBack }),
+    hasFeed: async () => !((await dialectOf(database).catch(() => undefined))?.log instanceof PlantStoreError),
+    ready: readiness(database, names, { log, recentProblem: failure.problem, heldBack }),
     positions: webhookPositions(run, names, ensureRegistered),
     endpointStates: singleFlight(endpointStates(run)),
     measures: {
@@ -77,15 +77,16 @@ export async function withPostgres<Result>(
   options: PostgresOptions,
   work: (store: Maintenance) => Promise<Result>,
 ): Promise<Result> {
-  const database = postgresServer({ ...options, statementTimeout: STATEMENT_TIMEOUT }, pino({ level: 'silent' }));
+  const database = postgresServer({ ...options, statementTimeout: STATEMENT_TIMEOUT });
   say(`On: ${database.description}`);
   try {
     await requireMigrations(database);
-    const run = runner(database, { gate: database.dialect, timeout: STORE_TIMEOUT, withAdvice });
+    const run = runner(database, { gate: () => dialectOf(database), timeout: STORE_TIMEOUT, withAdvice });
     return await work({
       purge: plantPurge(run),
       webhooks: webhookEndpoints(run),
       heldBack: async () => heldBackProblem(await untilClear(heldBackTime(holderIn(database)).secondsNow)),
+      renewLog: () => run('writes', renewLog),
     });
   } catch (error) {
     if (!(error instanceof PlantStoreError)) throw error;

@@ -5,6 +5,7 @@ import { endpointStates, enterEndpoints, webhookEndpoints } from '../adapters/sq
 import { webhookPositions } from '../adapters/sql/webhooks/positions.ts';
 import { withDatabaseFile } from '../adapters/sqlite/command-file.ts';
 import { openDatabaseFile } from '../adapters/sqlite/file/database-file.ts';
+import { renewLog } from '../adapters/sqlite/file/schema.ts';
 import { readiness } from '../adapters/sqlite/readiness.ts';
 import type { Maintenance } from '../application/maintenance.ts';
 import { say } from '../runtime/say.ts';
@@ -52,7 +53,13 @@ export function withSqlite<Result>(
 ): Promise<Result> {
   return withDatabaseFile(
     dataDir,
-    ({ run }) => work({ purge: plantPurge(run), webhooks: webhookEndpoints(run), heldBack: async () => undefined }),
+    ({ run }) =>
+      work({
+        purge: plantPurge(run),
+        webhooks: webhookEndpoints(run),
+        heldBack: async () => undefined,
+        renewLog: () => renewLog(run),
+      }),
     stop,
   );
 }

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import { pino } from 'pino';
-import { holderIn } from '../../src/adapters/postgres/change-log.ts';
 import { postgresServer } from '../../src/adapters/postgres/connections/pool.ts';
 import type { Database } from '../../src/adapters/postgres/database.ts';
+import { holderIn } from '../../src/adapters/postgres/held-back.ts';
 import { withAdvice } from '../../src/adapters/postgres/schema/advice.ts';
 import { migrateUp } from '../../src/adapters/postgres/schema/migrator.ts';
+import { dialectOf } from '../../src/adapters/postgres/schema/schema-gate.ts';
 import { plantPurge } from '../../src/adapters/sql/changes/purge.ts';
 import type { Dialect } from '../../src/adapters/sql/dialect.ts';
 import { foreground, type Gate, type Run, runner } from '../../src/adapters/sql/run.ts';
@@ -84,7 +84,7 @@ function behindPooler(databaseUrl: string): string {
 export function connect(url: string, { poolSize = 10, statementTimeout = 10_000 } = {}): Database {
   // Longer than a busy machine takes.
   const connectTimeout = 10_000;
-  const database = postgresServer({ url, poolSize, statementTimeout, connectTimeout }, pino({ level: 'silent' }));
+  const database = postgresServer({ url, poolSize, statementTimeout, connectTimeout });
   let closing: Promise<void> | undefined;
   const close = () => (closing ??= database.close());
   atEnd(close);
@@ -94,7 +94,7 @@ export function connect(url: string, { poolSize = 10, statementTimeout = 10_000 
 /** Asks for its dialect until it is known. */
 function knownDialect(database: Database): Gate {
   let known: Dialect | undefined;
-  return () => known ?? database.dialect().then((dialect) => (known = dialect));
+  return () => known ?? dialectOf(database).then((dialect) => (known = dialect));
 }
 
 /** The way to its statements, without a check of the schema. */

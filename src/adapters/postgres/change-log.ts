@@ -1,9 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
-import type { LogReader, LogState } from '../../application/changes/ports.ts';
-import { PlantStoreError } from '../../domain/errors.ts';
+import type { LogState } from '../../application/changes/ports.ts';
 import { logOf } from '../sql/changes/reader.ts';
 import type { LogDialect, Session } from '../sql/dialect.ts';
-import type { Database } from './database.ts';
 import { SchemaError } from './failures.ts';
 
 /*
@@ -50,25 +48,24 @@ interface State {
   readonly is_unnamed?: boolean;
 }
 
+const STATE = sql<LogState & State>`
+  select epoch, purged_changed, purged_id, next, settled, is_intact, not recorded ? epoch as is_unnamed
+  from (
+    select ${EPOCH} as epoch, purged_changed, purged_id, ${NEXT} as next, ${SETTLED} as settled,
+      ${IS_INTACT} as is_intact, recorded
+    from change_feed where single = 1
+  ) as state offset 0`;
+
 export const log: LogDialect = {
   settled: SETTLED,
   isApart: false,
-  state: sql<LogState & State>`
-    select epoch, purged_changed, purged_id, next, settled, is_intact, not recorded ? epoch as is_unnamed
-    from (
-      select ${EPOCH} as epoch, purged_changed, purged_id, ${NEXT} as next, ${SETTLED} as settled,
-        ${IS_INTACT} as is_intact, recorded
-      from change_feed where single = 1
-    ) as state offset 0`,
+  state: STATE,
   async isReadable({ sql }, state: (LogState & State) | undefined) {
     requireIntact(state);
     if (state?.is_unnamed) await nameTimeline.execute(sql);
     return !state?.is_unnamed;
   },
-  async require(session) {
-    const query = sql<State>`select ${IS_INTACT} as is_intact from change_feed where single = 1`;
-    requireIntact((await query.execute(session.sql)).rows[0]);
-  },
+  require: async ({ sql }) => requireIntact((await STATE.execute(sql)).rows[0]),
 };
 
 function requireIntact(state: State | undefined): void {
@@ -77,24 +74,6 @@ function requireIntact(state: State | undefined): void {
     throw new SchemaError('the plants come from another server, or were restored in part: run npm run migrate');
   }
 }
-
-/** For statements that have no request. */
-export const sessionOn = async ({ sql, dialect }: Database): Promise<Session> => ({ sql, dialect: await dialect() });
-
-/** As `holder` of LogReader. Readiness and metrics, which ask for it, wait for no request. */
-export const holderIn =
-  (database: Database): LogReader['holder'] =>
-  async () => {
-    const { sql, dialect } = await sessionOn(database);
-    return dialect.log instanceof PlantStoreError ? undefined : (await selectHolder.execute(sql)).rows[0];
-  };
-
-const selectHolder = sql<{ readonly settled: bigint; readonly age: number | null }>`
-  select settled, extract(epoch from clock_timestamp() - coalesce(xact_start, prepared))::float8 as age
-  from (
-    select pg_snapshot_xmin(now)::xid as oldest, ${SETTLED} as settled
-    from change_feed, pg_current_snapshot() as now where single = 1 and pg_snapshot_xmin(now) < pg_snapshot_xmax(now)
-  ) as held left join pg_stat_activity on backend_xid = oldest left join pg_prepared_xacts on transaction = oldest`;
 
 const NO_ROW = 'the table change_feed has no row: run npm run migrate';
 
@@ -119,8 +98,8 @@ const nameTimeline = sql`
  *
  * @throws PlantStoreError `changes_unavailable`, or SchemaError
  */
-export async function renewLog(database: Database): Promise<void> {
-  logOf(await database.dialect());
-  const { rows } = await sql`${renewed(sql`gen_random_uuid()`)} returning 1`.execute(database.sql);
+export async function renewLog({ sql: tables, dialect }: Session): Promise<void> {
+  logOf(dialect);
+  const { rows } = await sql`${renewed(sql`gen_random_uuid()`)} returning 1`.execute(tables);
   if (rows.length === 0) throw new SchemaError(NO_ROW);
 }

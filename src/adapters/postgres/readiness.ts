@@ -1,39 +1,36 @@
-import { CompiledQuery } from 'kysely';
+import { CompiledQuery, sql } from 'kysely';
 import type { Logger } from 'pino';
-import { LONG } from '../../application/changes/held-back.ts';
-import { PlantStoreError } from '../../domain/errors.ts';
 import { singleFlight } from '../../runtime/single-flight.ts';
 import { requireLog } from '../sql/changes/reader.ts';
-import type { recentFailure } from '../sql/recent-failure.ts';
+import type { Session } from '../sql/dialect.ts';
 import { endpointsProblem } from '../sql/webhooks/endpoints-problem.ts';
-import { sessionOn } from './change-log.ts';
-import { nodesCheck } from './citus.ts';
 import type { Database } from './database.ts';
-import { failureOf, SchemaError } from './failures.ts';
+import { needsOperator } from './failures.ts';
+import { heldBackProblem } from './held-back.ts';
 import { withAdvice } from './schema/advice.ts';
-import { dangers } from './schema/dangers.ts';
-import { requireMigrations } from './schema/schema-gate.ts';
+import { requireMigrations, sessionOn } from './schema/schema-gate.ts';
+
+interface ReadinessOptions {
+  /** Gets each new problem once, but not a feed that is held back, which ends by itself. */
+  readonly log?: Pick<Logger, 'warn'>;
+  /** What requests have met lately, in words. */
+  readonly recentProblem?: () => string | undefined;
+  /** Seconds for which an open transaction has held back the feed; a rejection counts as none. */
+  readonly heldBack?: () => Promise<number>;
+}
 
 /**
  * Creates the check that plants can be stored and read now and would be durable. It rejects, saying what to do, if they
  * cannot. It resolves to what does not work although they can, and what to do, or to undefined if everything works.
  * Callers share a run, which may take longer than a caller waits.
  *
- * @param webhooks their endpoints
- * @param options.log gets each new problem once, but not a feed that is held back, which ends by itself
- * @param options.heldBack seconds for which an open transaction has held back the feed; a rejection counts as none
+ * @param endpoints those of webhooks
  */
 export function readiness(
   database: Database,
-  webhooks: readonly { readonly name: string }[] = [],
-  options: {
-    readonly log?: Pick<Logger, 'warn'>;
-    readonly failure?: ReturnType<typeof recentFailure>;
-    readonly heldBack?: () => Promise<number>;
-  } = {},
+  endpoints: readonly string[] = [],
+  { log, recentProblem, heldBack }: ReadinessOptions = {},
 ): () => Promise<string | undefined> {
-  const endpoints = webhooks.map(({ name }) => name);
-  const nodesProblem = nodesCheck(database);
   let logged: string | undefined;
   return singleFlight(async () => {
     try {
@@ -41,19 +38,17 @@ export function readiness(
       await requireMigrations(database);
       // At once: one after another, they would take longer than a probe waits if the database is far away or busy.
       const [problems, setting, session] = await Promise.all([
-        dangers(database),
+        serverProblems(database),
         database.verify(),
         sessionOn(database),
         database.sql.executeQuery(CompiledQuery.raw(INSERT_NOTHING)),
       ]);
       const first =
-        (await nodesProblem(session.dialect)) ??
-        (await inWords(requireLog(session))) ??
-        (await inWords(endpointsProblem(session, endpoints)));
-      const all = [options.failure?.problem(), first, setting, ...problems].filter(Boolean).join('; ');
-      if (all !== logged && all) options.log?.warn({ problem: all }, 'ready, but something is wrong with the database');
+        (await session.dialect.distributed?.problem(session)) ?? (await announcementProblem(session, endpoints));
+      const all = [recentProblem?.(), first, setting, ...problems].filter(Boolean).join('; ');
+      if (all !== logged && all) log?.warn({ problem: all }, 'ready, but something is wrong with the database');
       logged = all;
-      const delay = await options.heldBack?.().then(heldBackProblem, () => undefined);
+      const delay = await heldBack?.().then(heldBackProblem, () => undefined);
       return [all, delay].filter(Boolean).join('; ') || undefined;
     } catch (error) {
       throw withAdvice(error);
@@ -69,24 +64,30 @@ export function readiness(
 const INSERT_NOTHING = `insert into plants (id, name, tag)
   select ${2n ** 63n - 1n}, ''::text, null::text where false on conflict (id) do nothing returning id`;
 
-/** What an operator is told of a feed that has been held back for so many seconds; undefined if nothing. */
-export function heldBackProblem(seconds: number): string | undefined {
-  return seconds > LONG
-    ? `the feed of changes has been held back for ${Math.floor(seconds)} s by an open transaction: ` +
-        'pg_stat_activity and pg_prepared_xacts show it'
-    : undefined;
+/** The major version of Postgres that CI runs the tests of the database on, beside the newest one. */
+const OLDEST_VERSION = 14;
+
+/** What of the server can lose plants although every request succeeds now, in words. */
+async function serverProblems({ sql: database }: Database): Promise<string[]> {
+  const { rows } = await sql<{ problem: string }>`
+    select format('Postgres %s is older than ${sql.lit(OLDEST_VERSION)}, the oldest version that is supported: upgrade it',
+      major) as problem
+    from (select current_setting('server_version_num')::int / 10000 as major) as server
+    where major < ${sql.lit(OLDEST_VERSION)}
+    union all
+    select format('a power loss can destroy the database: switch %s on in Postgres', string_agg(name, ' and ' order by name))
+    from pg_settings where name in ('fsync', 'full_page_writes') and setting = 'off' having count(*) > 0
+  `.execute(database);
+  return rows.map(({ problem }) => problem);
 }
 
-/** What a check resolves to, or why plants are not announced. A restore may have left a table out. */
-async function inWords(check: Promise<unknown>): Promise<string | undefined> {
+/** Why plants are not announced, in words. A restore may have left a table out. */
+async function announcementProblem(session: Session, endpoints: readonly string[]): Promise<string | undefined> {
   try {
-    const problem = await check;
-    return typeof problem === 'string' ? problem : undefined;
+    await requireLog(session);
+    return await endpointsProblem(session, endpoints);
   } catch (error) {
-    if (error instanceof PlantStoreError || error instanceof SchemaError) return error.message;
-    const { isTableMissing, isPrivilegeMissing } = failureOf(error);
-    if (isTableMissing) return `${(error as Error).message}: run npm run migrate`;
-    if (isPrivilegeMissing) return (withAdvice(error) as Error).message;
+    if (needsOperator(error)) return (withAdvice(error) as Error).message;
     throw error;
   }
 }

@@ -1,12 +1,10 @@
 import type { Logger } from 'pino';
-import { PlantStoreError } from '../../domain/errors.ts';
-import type { Dialect } from '../sql/dialect.ts';
+import { singleFlight } from '../../runtime/single-flight.ts';
 import type { Gate } from '../sql/run.ts';
 import { enterEndpoints } from '../sql/webhooks/endpoints.ts';
-import { sessionOn } from './change-log.ts';
 import type { Database } from './database.ts';
-import { failureOf, SchemaError } from './failures.ts';
-import { repeatedCheck } from './repeated-check.ts';
+import { needsOperator } from './failures.ts';
+import { sessionOn } from './schema/schema-gate.ts';
 
 /**
  * Gives each endpoint that is not known a place at the end of the feed, once (docs/adr/0011-webhooks-on-the-log.md).
@@ -15,7 +13,12 @@ import { repeatedCheck } from './repeated-check.ts';
  * errors of the database, and as requireLog does
  */
 export function registerEndpoints(database: Database, endpoints: readonly string[]): () => Promise<void> | undefined {
-  return repeatedCheck(async () => enterEndpoints(await sessionOn(database), endpoints));
+  let isDone = false;
+  const enter = singleFlight(async () => {
+    await enterEndpoints(await sessionOn(database), endpoints);
+    isDone = true;
+  });
+  return () => (isDone ? undefined : enter());
 }
 
 /**
@@ -25,26 +28,19 @@ export function registerEndpoints(database: Database, endpoints: readonly string
 export function registrationGate(
   ensureRegistered: () => Promise<void> | undefined,
   schemaReady: Gate,
-  log: Logger,
+  log: Pick<Logger, 'error'>,
 ): Gate {
-  const entered = repeatedCheck(async () => {
+  let hasPassed = false;
+  const pass = singleFlight(async () => {
+    const dialect = await schemaReady();
     try {
       await ensureRegistered();
     } catch (err) {
       if (!needsOperator(err)) throw err;
       log.error({ err }, 'plants are accepted, but not announced by webhooks until the database permits it');
     }
+    hasPassed = true;
+    return dialect;
   });
-  const after = (dialect: Dialect) => entered()?.then(() => dialect) ?? dialect;
-  return () => {
-    const passed = schemaReady();
-    return passed instanceof Promise ? passed.then(after) : after(passed);
-  };
-}
-
-/** Whether the database lacks a right, a table or the feed of changes. */
-function needsOperator(error: unknown): boolean {
-  if (error instanceof PlantStoreError) return error.code === 'changes_unavailable';
-  const { state, isTableMissing } = failureOf(error);
-  return error instanceof SchemaError || isTableMissing || state === '42501';
+  return () => (hasPassed ? schemaReady() : pass());
 }

@@ -21,7 +21,7 @@ export interface Tables {
 
 /**
  * What databases say in different words, as fragments of the statements in this folder, which are written once. There are
- * three: Postgres, SQLite, and Citus, whose tables are distributed. Where one needs another plan, a fragment has it, and a
+ * three: of Postgres, of SQLite, and of a Postgres whose table is distributed over several servers. Where one needs another plan, a fragment has it, and a
  * test by EXPLAIN says why.
  */
 export interface Dialect {
@@ -61,6 +61,8 @@ export interface Dialect {
   readonly distributed?: {
     insert(plants: readonly NewPlant[]): RawBuilder<IdRow>;
     update(change: RowChange): RawBuilder<IdRow>;
+    /** Why some rows cannot be read now, in words; undefined if all can be. */
+    problem(session: Session): Promise<string | undefined>;
   };
   /** The log of changes, or why there is none. */
   readonly log: LogDialect | PlantStoreError;

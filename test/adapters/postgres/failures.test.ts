@@ -1,5 +1,4 @@
 import { expect, test } from '@jest/globals';
-import { explainInternalError } from '../../../src/adapters/postgres/citus.ts';
 import { ConnectionError, failureOf, UnknownOutcomeError } from '../../../src/adapters/postgres/failures.ts';
 import { toPortError } from '../../../src/adapters/sql/failures.ts';
 import { PlantStoreError } from '../../../src/domain/errors.ts';
@@ -20,7 +19,7 @@ test.each([
   ['55P03', 'lock not available', 'blocked'],
   ['25P04', 'transaction timeout', 'blocked'],
   ['P0001', 'an exception of a trigger', 'refused'],
-  ['XX000', 'an internal error', 'refused'],
+  ['XX000', 'an internal error, as of Citus that has lost a node', 'transient'],
   ['53100', 'a full disk', 'unavailable'],
   ['42P01', 'no such table', 'unavailable'],
   ['28P01', 'wrong password', 'unavailable'],
@@ -46,28 +45,14 @@ test('names every address of a host when all of them refuse', () => {
 });
 
 test('repeats a batch in parts after whatever one of its rows may have caused, or a lost node', () => {
-  const refused = ['55P03', '23514', '54000', 'P0001', '42601', 'XX000'].map(postgres);
+  const refused = ['55P03', '23514', '54000', 'P0001', '42601'].map(postgres);
   const rows = [noResponse, ...refused];
-  const nodes = [postgres('08006'), new UnknownOutcomeError('lost_node', 'SSL SYSCALL error')];
+  const nodes = ['08006', 'XX000'].map(postgres);
   // For lack of a privilege, a table, a connection or a transaction id, no row would fare better.
   const others = [noId, ...['42501', '42P01', '42703', '40P01', '53100', '08P01', '57014'].map(postgres)];
   const defect = new TypeError('a value that cannot be encoded');
   const all = [...rows, ...nodes, defect, ...others];
   expect(all.filter((error) => failureOf(error).mayBeOneRowsFault)).toEqual([...rows, ...nodes, defect]);
-});
-
-test.each<[string, () => Promise<{ rows: unknown[] }>, unknown]>([
-  // "postmaster was shut down, exiting": seen when Citus's coordinator was killed.
-  ['a lost connection if the server is gone', () => Promise.reject(new Error('terminated')), 'lost_connection'],
-  ['a lost node on Citus', async () => ({ rows: [{}] }), 'lost_node'],
-  ['a defect on plain Postgres', async () => ({ rows: [] }), undefined],
-  ['a defect in a failed transaction', () => Promise.reject(postgres('25P02')), undefined],
-])('takes an internal error for %s', async (_what, query, reason) => {
-  const error = postgres('XX000');
-  const explained = await explainInternalError(error, query);
-  if (reason === undefined) expect(explained).toBe(error);
-  else expect(explained).toMatchObject({ name: 'UnknownOutcomeError', reason });
-  expect(failureOf(explained).isOutcomeUnknown).toBe(reason !== undefined);
 });
 
 test('tells the port that the store is unavailable, and passes on a defect, a refused value and what is its own', () => {

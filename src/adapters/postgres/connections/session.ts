@@ -3,19 +3,22 @@ import type { ClientBase, ClientConfig, QueryConfig } from 'pg';
 import type { Database } from '../database.ts';
 import { failureOf, SchemaError } from '../failures.ts';
 
-/** Milliseconds until a pooler is again asked for limits that it has refused. */
-const ASK_AGAIN = 60_000;
-
 /** What PgBouncer and RDS Proxy refuse a start-up parameter with, and other things, whose messages name no parameter. */
 const REFUSALS = ['08P01', '0A000'];
 const PARAMETER = /startup parameter|statement_timeout|lock_timeout/;
 
+/** Whether a pooler refuses to pass the limits on: then those of the role apply. */
+export function isRefusalOfLimits(error: unknown): boolean {
+  return REFUSALS.includes(failureOf(error).state ?? '') && PARAMETER.test((error as Error).message);
+}
+
 /**
- * The limit of waits for a lock beside that of statements, in milliseconds. A wait begins after its statement: if they
- * were equal, a locked row would pass for a slow statement, which is repeated with all that share it.
+ * The limits that a connection sends as start-up parameters, in milliseconds; 0 for none. With them the server cancels a
+ * statement before its commit, never during it. A wait for a lock begins after its statement: if both limits were equal, a
+ * locked row would pass for a slow statement, which is repeated with all that share it.
  */
-function lockTimeout(statementTimeout: number): number {
-  return Math.ceil(statementTimeout / 2);
+export function startupLimits(statementTimeout: number): Pick<ClientConfig, 'statement_timeout' | 'lock_timeout'> {
+  return { statement_timeout: statementTimeout, lock_timeout: Math.ceil(statementTimeout / 2) };
 }
 
 /** Whether a limit has arrived at start-up: then there is no pooler, and what a session prepares or sets stays so. */
@@ -46,36 +49,16 @@ const BEGIN = `select ${IS_DIRECT} as "isDirect",
     then set_config('synchronous_commit', 'on', false) end`;
 
 /**
- * What bounds the statements of sessions, and what else each needs.
+ * Sets what a session needs.
  *
- * @param statementTimeout milliseconds; 0 for no limits
- * @param connectTimeout milliseconds to wait for a response
+ * @param timeout milliseconds to wait for the response
+ * @returns whether it leads to the server without a pooler in between
  */
-export function sessions(statementTimeout: number, connectTimeout: number) {
-  let omitUntil = Number.NEGATIVE_INFINITY;
-  const areOmitted = () => performance.now() < omitUntil;
-  return {
-    /** Sent as start-up parameters: the server cancels a statement before its commit, never during it. */
-    limits(): ClientConfig {
-      const limit = areOmitted() ? 0 : statementTimeout;
-      return { statement_timeout: limit, lock_timeout: lockTimeout(limit) };
-    },
-    /** If a pooler has refused the limits: leaves them out for a while, so that the role's own apply. @returns whether */
-    omitIfRefused(error: unknown): boolean {
-      const isRefusal = REFUSALS.includes(failureOf(error).state ?? '') && PARAMETER.test((error as Error).message);
-      if (!isRefusal || areOmitted()) return false;
-      omitUntil = performance.now() + ASK_AGAIN;
-      return true;
-    },
-    /** Sets what each session needs. @returns whether it leads to the server without a pooler in between */
-    async begin(client: ClientBase): Promise<boolean> {
-      // pg's types have no timeout for a single query.
-      const query: QueryConfig & ClientConfig = { text: BEGIN, query_timeout: connectTimeout };
-      const { rows } = await client.query<{ isDirect: boolean }>(query);
-      return rows[0]?.isDirect ?? false;
-    },
-    verify: (database: Database['sql']) => requireSafeSettings(database, statementTimeout),
-  };
+export async function beginSession(client: ClientBase, timeout: number): Promise<boolean> {
+  // pg's types have no timeout for a single query.
+  const query: QueryConfig & ClientConfig = { text: BEGIN, query_timeout: timeout };
+  const { rows } = await client.query<{ isDirect: boolean }>(query);
+  return rows[0]?.isDirect ?? false;
 }
 
 /**
@@ -86,12 +69,16 @@ export function sessions(statementTimeout: number, connectTimeout: number) {
  * @returns what is slow though safe, and what to do; undefined if nothing is
  * @throws SchemaError, saying what to do, if a setting is unsafe
  */
-async function requireSafeSettings(database: Database['sql'], statementTimeout: number): Promise<string | undefined> {
+export async function requireSafeSettings(
+  database: Database['sql'],
+  statementTimeout: number,
+): Promise<string | undefined> {
+  const { lock_timeout: lockTimeout } = startupLimits(statementTimeout);
   const isBounded = sql`setting::integer between 1 and ${sql.lit(2 * statementTimeout)}`;
   const { rows } = await sql<{ role: string; name: string; value: string; safe: string; isSafe: boolean }>`
     select quote_ident(current_user) as role, name, name = 'lock_timeout' and ${isBounded} as "isSafe",
       case unit when 'ms' then setting || ' ms' else reset_val end as value,
-      case name when 'lock_timeout' then ${`'${lockTimeout(statementTimeout)}ms'`}
+      case name when 'lock_timeout' then ${`'${lockTimeout}ms'`}
         when 'statement_timeout' then ${`'${statementTimeout}ms'`}
         when 'client_min_messages' then 'notice' else 'on' end as safe
     from pg_settings

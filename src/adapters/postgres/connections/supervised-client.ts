@@ -9,12 +9,10 @@ import {
 } from 'kysely';
 import type { ClientBase, PoolClient, QueryConfig, QueryResult } from 'pg';
 import type { NamedQuery } from '../../sql/statement.ts';
-import { explainInternalError } from '../citus.ts';
 import { failureOf, UnknownOutcomeError } from '../failures.ts';
-import type { abandonedStatements } from './abandoned-statements.ts';
 
 /** A connection of the pool, as Kysely uses it. */
-interface SupervisedClient extends DatabaseConnection {
+export interface SupervisedClient extends DatabaseConnection {
   /** As performance.now() counts. */
   readonly openedAt: number;
   /** Returns it to the pool, or closes it if it is broken. */
@@ -25,8 +23,8 @@ interface SupervisedClient extends DatabaseConnection {
 interface Supervisor {
   /** Milliseconds until a statement without a response is abandoned; 0 for no deadline. */
   readonly deadline: number;
-  /** As that of abandonedStatements. */
-  readonly tryAbandon: ReturnType<typeof abandonedStatements>['tryAdd'];
+  /** Counts a statement that may still run after its connection is closed; false if there are too many (docs/adr/0006-no-cancel.md). */
+  tryAbandon(): boolean;
   /** Stops the use of connections opened before this time. */
   invalidateOpenedBefore(time: number): void;
   /** Whether named statements are prepared on direct connections: no longer, once a pooler has passed for the server. */
@@ -53,7 +51,27 @@ export function supervised(client: ClientBase, isDirect: boolean, supervisor: Su
     if (routine === SYNC_WAIT) isUnconfirmed = true;
   });
 
-  const send = (query: QueryConfig): Promise<QueryResult> => withinDeadline(queried(client, query), supervisor);
+  /**
+   * Sends by pg's callback: with the promises that pg makes itself, the statement and its result outlive the next collection
+   * of V8's young generation (docs/performance.md).
+   *
+   * @throws UnknownOutcomeError at the deadline, or later if the supervisor does not allow that yet
+   */
+  const send = (query: QueryConfig): Promise<QueryResult> =>
+    new Promise((resolve, reject) => {
+      const { deadline, tryAbandon } = supervisor;
+      const timer = deadline === 0 ? undefined : setInterval(abandon, deadline);
+      function abandon() {
+        if (!tryAbandon()) return;
+        clearInterval(timer);
+        reject(new UnknownOutcomeError('no_response', `no response from Postgres within ${deadline} ms`));
+      }
+      client.query(query, (error, result) => {
+        clearInterval(timer);
+        if (error) reject(error);
+        else resolve(result);
+      });
+    });
 
   async function executeQuery<Row>({ sql: text, parameters, name }: NamedQuery): Promise<KyselyResult<Row>> {
     const sent = performance.now();
@@ -65,23 +83,13 @@ export function supervised(client: ClientBase, isDirect: boolean, supervisor: Su
         throw new UnknownOutcomeError('unconfirmed', 'the commit may not be on the synchronous standby');
       return { rows };
     } catch (thrown) {
-      const error = await explained(thrown);
+      const error = withReason(thrown);
       const { breaksConnection, isPreparedElsewhere, invalidatesOlderConnections } = failureOf(error);
       if (breaksConnection) isBroken = true;
       if (isPreparedElsewhere) supervisor.mayPrepare = false;
       if (invalidatesOlderConnections) supervisor.invalidateOpenedBefore(sent);
       throw error;
     }
-  }
-
-  /** The error with its cause, where the driver's or the server's own is ambiguous. */
-  async function explained(thrown: unknown): Promise<unknown> {
-    if (thrown instanceof UnknownOutcomeError) return thrown;
-    if (failureOf(thrown).state !== undefined) return explainInternalError(thrown, (text) => send({ text }));
-    // A value that pg cannot encode, for example.
-    if (thrown instanceof TypeError) return thrown;
-    // An error that is not Postgres's own is pg's, of a connection that is lost or breaks the protocol.
-    return new UnknownOutcomeError('lost_connection', (thrown as Error).message, { cause: thrown });
   }
 
   return {
@@ -97,30 +105,11 @@ export function supervised(client: ClientBase, isDirect: boolean, supervisor: Su
   };
 }
 
-/**
- * Sends by pg's callback: with the promises that pg makes itself, the statement and its result outlive the next collection of
- * V8's young generation (docs/performance.md).
- */
-function queried(client: ClientBase, query: QueryConfig): Promise<QueryResult> {
-  return new Promise((resolve, reject) => {
-    client.query(query, (error, result) => (error ? reject(error) : resolve(result)));
-  });
-}
-
-/** @throws UnknownOutcomeError at the deadline, or later if the supervisor does not allow that yet */
-async function withinDeadline<T>(response: Promise<T>, { deadline, tryAbandon }: Supervisor): Promise<T> {
-  if (deadline === 0) return response;
-  const { promise: overdue, reject } = Promise.withResolvers<never>();
-  const timer = setInterval(() => {
-    if (!tryAbandon()) return;
-    clearInterval(timer);
-    reject(new UnknownOutcomeError('no_response', `no response from Postgres within ${deadline} ms`));
-  }, deadline);
-  try {
-    return await Promise.race([response, overdue]);
-  } finally {
-    clearInterval(timer);
-  }
+/** An error that is not Postgres's own is pg's: of a value that it cannot encode, or of a connection that is lost or breaks the protocol. */
+function withReason(error: unknown): unknown {
+  const isClear =
+    error instanceof UnknownOutcomeError || error instanceof TypeError || failureOf(error).state !== undefined;
+  return isClear ? error : new UnknownOutcomeError('lost_connection', (error as Error).message, { cause: error });
 }
 
 /**

@@ -4,71 +4,47 @@ const OTHER_TABLE =
   'this is not what the migrations create: run npm run migrate, which adds what is missing. ' +
   "If that does not help, restore or fix the table plants, or set the database's URL to a separate database";
 
-/** The function of Postgres that refuses what row-level security would hide, with the SQLSTATE of a missing privilege. */
-const CHECKS_ROW_SECURITY = 'check_enable_rls';
+const NOT_REACHED = "is Postgres running there? Otherwise fix the database's URL";
 
-const ROW_SECURITY = 'run ALTER TABLE ... DISABLE ROW LEVEL SECURITY as its owner, or ALTER ROLE ... BYPASSRLS';
-
-/** Advice for operators by SQLSTATE (PostgreSQL's appendix A). The URL is DATABASE_URL or MIGRATION_DATABASE_URL. */
+/**
+ * Advice for operators, by the beginning of an error: its SQLSTATE (PostgreSQL's appendix A), the function that throws it and
+ * its message, or, where a connection cannot be opened, what Node.js and pg say of that. The URL is DATABASE_URL or
+ * MIGRATION_DATABASE_URL.
+ */
 const ADVICE: Readonly<Record<string, string>> = {
-  '22003': OTHER_TABLE,
-  '25006':
+  // Postgres before 14, and since, PgBouncer, Azure and Neon, of a connection without TLS.
+  '\\w{5} .*(SSL off|no encryption|SSL required|SSL connection is required|connection is insecure)':
+    "add ?sslmode=require to the database's URL, since the server may demand TLS",
+  '(22003|42703|42804|42P01|42P10) ': OTHER_TABLE,
+  '25006 ':
     "the server is read-only: point the database's URL at the primary. If it is the primary, make room on its disk, since " +
     'managed services make a server with a full one read-only, or switch default_transaction_read_only off',
-  '28000': "fix the user in the database's URL, or its entry in pg_hba.conf",
-  '28P01': "fix the user and the password in the database's URL",
-  '3D000': "create it, or fix the database's URL",
-  '42501':
+  '28000 ': "fix the user in the database's URL, or its entry in pg_hba.conf",
+  '28P01 ': "fix the user and the password in the database's URL",
+  '3D000 ': "create it, or fix the database's URL",
+  // What refuses that row-level security would hide.
+  '42501 check_enable_rls ': 'run ALTER TABLE ... DISABLE ROW LEVEL SECURITY as its owner, or ALTER ROLE ... BYPASSRLS',
+  '42501 (?!check_enable_rls )':
     'for the service, run as the owner GRANT SELECT, INSERT, UPDATE ON plants, webhooks TO ...; ' +
     'GRANT SELECT ON kysely_migration, change_feed TO ...; GRANT UPDATE (store, recorded) ON change_feed TO ...; ' +
     'migrations and npm run purge need the owner itself',
-  '42703': OTHER_TABLE,
-  '42804': OTHER_TABLE,
-  '42P01': OTHER_TABLE,
-  '42P10': OTHER_TABLE,
-  '53300': 'lower POOL_SIZE of the instances, or raise max_connections',
+  '53300 ': 'lower POOL_SIZE of the instances, or raise max_connections',
+  '(connect|getaddrinfo) (ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|ENOENT)\\b': NOT_REACHED,
+  'Connection terminated due to connection timeout': `nothing has responded in time: ${NOT_REACHED}`,
+  'The server does not support SSL connections': "switch TLS on in Postgres, or take sslmode out of the database's URL",
+  '(self-signed certificate|unable to (verify the first certificate|get (local )?issuer certificate))':
+    "name the PEM file of the server's certificate authority as sslrootcert in the database's URL",
+  "Hostname/IP does not match certificate's altnames": "name a host of the server's certificate in the database's URL",
 };
-
-/** What Postgres (before 14, and since), PgBouncer, Azure and Neon say of a connection without TLS. */
-const WITHOUT_TLS = /SSL off|no encryption|SSL required|SSL connection is required|connection is insecure/;
-const NEEDS_TLS = "add ?sslmode=require to the database's URL, since the server may demand TLS";
-
-const NOT_REACHED = "is Postgres running there? Otherwise fix the database's URL";
-const AUTHORITY = "name the PEM file of the server's certificate authority as sslrootcert in the database's URL";
-
-/** Advice on connections that cannot be opened, by what Node.js and pg say of them. */
-const CONNECTION_ADVICE: readonly [message: RegExp, advice: string][] = [
-  [
-    /^(connect|getaddrinfo) (ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|ENOENT)\b/,
-    NOT_REACHED,
-  ],
-  [/^Connection terminated due to connection timeout$/, `nothing has responded in time: ${NOT_REACHED}`],
-  [
-    /^The server does not support SSL connections$/,
-    "switch TLS on in Postgres, or take sslmode out of the database's URL",
-  ],
-  [/^(self-signed certificate|unable to (verify the first certificate|get (local )?issuer certificate))/, AUTHORITY],
-  [
-    /^Hostname\/IP does not match certificate's altnames/,
-    "name a host of the server's certificate in the database's URL",
-  ],
-];
 
 /** Adds advice to the message of an error of Postgres or of connecting, if there is any. @returns the same error */
 export function withAdvice(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
-  const advice = adviceOn(error);
-  if (advice === undefined || error.message.endsWith(advice)) return error;
-  return Object.assign(error, { message: `${error.message}: ${advice}` });
-}
-
-function adviceOn(error: Error): string | undefined {
   const { state, routine } = failureOf(error);
-  if (routine === CHECKS_ROW_SECURITY) return ROW_SECURITY;
-  if (state !== undefined) {
-    const isWithoutTls = WITHOUT_TLS.test(error.message);
-    return isWithoutTls ? [NEEDS_TLS, ADVICE[state]].filter(Boolean).join('; otherwise ') : ADVICE[state];
-  }
-  if (!(error instanceof ConnectionError)) return undefined;
-  return CONNECTION_ADVICE.find(([pattern]) => pattern.test(error.message))?.[1];
+  if (state === undefined && !(error instanceof ConnectionError)) return error;
+  const text = state === undefined ? error.message : `${state} ${routine} ${error.message}`;
+  const found = Object.entries(ADVICE).filter(([beginning]) => new RegExp(`^${beginning}`).test(text));
+  const advice = found.map(([, words]) => words).join('; otherwise ');
+  if (advice === '' || error.message.endsWith(advice)) return error;
+  return Object.assign(error, { message: `${error.message}: ${advice}` });
 }

@@ -23,7 +23,7 @@ export const migrations: { getMigrations(): Promise<Record<string, ResumableMigr
 });
 
 /** The names of migrations, oldest first. */
-interface MigrationStatus {
+export interface MigrationStatus {
   readonly applied: readonly string[];
   readonly pending: readonly string[];
   /** Applied, but by a newer version of this code. */
@@ -36,11 +36,11 @@ interface MigrationStatus {
  * @throws SchemaError, saying what to do, if the database is another application's
  */
 export async function migrationStatus({ sql: database }: Pick<Database, 'sql'>): Promise<MigrationStatus> {
-  const known = Object.keys(await migrations.getMigrations()).sort();
+  const own = Object.keys(await migrations.getMigrations()).sort();
   const applied = await appliedMigrations(database);
-  const pending = known.filter((name) => !applied.includes(name));
-  const unknown = applied.filter((name) => !known.includes(name));
-  // A newer version has applied the known ones first.
+  const pending = own.filter((name) => !applied.includes(name));
+  const unknown = applied.filter((name) => !own.includes(name));
+  // A newer version has applied those of this one first.
   if (pending.length > 0 && unknown.length > 0) {
     throw new SchemaError(
       `kysely_migration has the migrations of another application (${unknown[0]}, ...): ${SEPARATE}`,
@@ -51,14 +51,17 @@ export async function migrationStatus({ sql: database }: Pick<Database, 'sql'>):
 }
 
 /** The applied migrations whose result is missing or incomplete; `migrateUp` repeats them. */
-export async function damagedMigrations({ sql: database }: Pick<Database, 'sql'>): Promise<string[]> {
-  const known = await migrations.getMigrations();
+export async function damagedMigrations(database: Pick<Database, 'sql'>): Promise<string[]> {
+  const own = await migrations.getMigrations();
   const damaged: string[] = [];
-  for (const name of (await migrationStatus({ sql: database })).applied) {
-    if ((await known[name]?.isIntact?.(database)) === false) damaged.push(name);
+  for (const name of (await migrationStatus(database)).applied) {
+    if ((await own[name]?.isIntact?.(database.sql)) === false) damaged.push(name);
   }
   return damaged;
 }
+
+/** The SQLSTATE of a missing table. */
+const UNDEFINED_TABLE = '42P01';
 
 const SEPARATE = "set the database's URL to a separate database";
 
@@ -67,7 +70,7 @@ async function appliedMigrations(database: Database['sql']): Promise<string[]> {
     const rows = await database.selectFrom('kysely_migration').select('name').orderBy('name').execute();
     return rows.map(({ name }) => name);
   } catch (error) {
-    if (failureOf(error).isTableMissing) return [];
+    if (failureOf(error).state === UNDEFINED_TABLE) return [];
     throw error;
   }
 }

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'kysely';
-import { type MigrationResultSet, Migrator } from 'kysely/migration';
+import { Migrator } from 'kysely/migration';
+import { MAX_LENGTH } from '../../../domain/plant.ts';
 import type { Database } from '../database.ts';
-import { longTexts } from './long-texts.ts';
 import { damagedMigrations, migrationStatus, migrations } from './migration-status.ts';
 import { requireSafeDatabase } from './schema-gate.ts';
 
@@ -10,7 +10,7 @@ import { requireSafeDatabase } from './schema-gate.ts';
  * Applies every pending migration; concurrent callers take turns. A database that a newer version has migrated further
  * stays as it is, so that an old version's job does not fail during a rolling upgrade.
  *
- * @param warn gets what `longTexts` finds, before anything is applied
+ * @param warn gets what an earlier version has stored that this one refuses, before anything is applied
  * @returns the names of the applied migrations
  */
 export async function migrateUp(database: Database, warn?: (warning: string) => void): Promise<string[]> {
@@ -18,18 +18,42 @@ export async function migrateUp(database: Database, warn?: (warning: string) => 
   // Most often there is nothing to do, which also a role finds out that may not do anything.
   const { pending } = await migrationStatus(database);
   if (pending.length === 0 && (await damagedMigrations(database)).length === 0) return [];
-  const known = await migrations.getMigrations();
-  return locked(database, async (one) => {
-    const warning = await longTexts({ sql: one });
-    if (warning !== undefined) warn?.(warning);
-    const done = await damagedMigrations({ sql: one });
-    for (const name of done) await known[name]?.up(one);
-    for (const name of (await migrationStatus({ sql: one })).pending) {
-      const disableTransactions = known[name]?.transaction === false;
-      done.push(...namesOf(await new Migrator({ db: one, provider: migrations, disableTransactions }).migrateTo(name)));
+  const own = await migrations.getMigrations();
+  return locked(database, async (connection) => {
+    const { applied, pending } = await migrationStatus({ sql: connection });
+    if (applied.length > 0 && pending.includes(FIRST_WITH_LENGTHS)) await warnOfLongTexts(connection, warn);
+    const done = await damagedMigrations({ sql: connection });
+    for (const name of done) await own[name]?.up(connection);
+    for (const name of pending) {
+      const disableTransactions = own[name]?.transaction === false;
+      const migrator = new Migrator({ db: connection, provider: migrations, disableTransactions });
+      // It never throws.
+      const { error, results = [] } = await migrator.migrateTo(name);
+      if (error !== undefined) throw error;
+      done.push(...results.map(({ migrationName }) => migrationName));
     }
     return done;
   });
+}
+
+/** The first migration of versions in which texts have a length. */
+const FIRST_WITH_LENGTHS = '0006_index_tags_by_text';
+
+/** Only the length in bytes is known without reading a long text. */
+const isLong = (field: keyof typeof MAX_LENGTH) =>
+  `octet_length(${field}) > ${MAX_LENGTH[field]} and char_length(${field}) > ${MAX_LENGTH[field]}`;
+
+const LONG = `from plants where ${isLong('name')} or ${isLong('tag')}`;
+
+/** Says how many plants have a text that this version refuses, as a comment of SQL, and the query that finds them. */
+async function warnOfLongTexts(connection: Database['sql'], warn?: (warning: string) => void): Promise<void> {
+  const { rows } = await sql<{ count: bigint }>`select count(*) as count ${sql.raw(LONG)}`.execute(connection);
+  const count = rows[0]?.count ?? 0n;
+  if (count === 0n) return;
+  warn?.(
+    `-- ${count} stored ${count === 1n ? 'plant has a text' : 'plants have texts'} longer than this version takes ` +
+      `(docs/upgrading.md has what that means):\nselect id ${LONG};`,
+  );
 }
 
 /** Any number that no other program takes: an advisory lock has no name. Kysely's migrator has its own. */
@@ -40,33 +64,24 @@ const LIMITS = sql`from pg_settings where name in ('statement_timeout', 'lock_ti
   'idle_in_transaction_session_timeout', 'idle_session_timeout')`;
 
 /** Milliseconds between two attempts to take the lock. */
-const LOCK_INTERVAL = 200;
+const LOCK_INTERVAL_MS = 200;
 
 /**
- * Does the work on one connection while no other migrator works. The lock is polled: a statement that waits for a lock, as
+ * Does the work on one connection, without limits, while no other migrator works. The lock is polled: a statement that waits for a lock, as
  * Kysely's does, holds a snapshot, and CREATE INDEX CONCURRENTLY waits until all snapshots are gone.
  */
-function locked<T>({ sql: database }: Database, work: (one: Database['sql']) => Promise<T>): Promise<T> {
-  return database.connection().execute(async (one) => {
+function locked<T>({ sql: database }: Database, work: (connection: Database['sql']) => Promise<T>): Promise<T> {
+  return database.connection().execute(async (connection) => {
     // pg does not send a limit of 0, so those of the role would apply, which are for the service behind PgBouncer.
-    await sql`select set_config(name, '0', false) ${LIMITS}`.execute(one);
+    await sql`select set_config(name, '0', false) ${LIMITS}`.execute(connection);
     const tryLock = sql<{ isTaken: boolean }>`select pg_try_advisory_lock(${LOCK_ID}) as "isTaken"`;
-    while (!(await tryLock.execute(one)).rows[0]?.isTaken) await delay(LOCK_INTERVAL);
+    while (!(await tryLock.execute(connection)).rows[0]?.isTaken) await delay(LOCK_INTERVAL_MS);
     try {
-      return await work(one);
+      return await work(connection);
     } finally {
       // A lost connection has lost the lock, too. The error of the work is reported, not that of the unlocking.
-      const ending = [
-        sql`select set_config(name, reset_val, false) ${LIMITS}`,
-        sql`select pg_advisory_unlock(${LOCK_ID})`,
-      ];
-      for (const statement of ending) await statement.execute(one).catch(() => {});
+      const limits = sql`(select count(set_config(name, reset_val, false)) ${LIMITS})`;
+      await sql`select pg_advisory_unlock(${LOCK_ID}), ${limits}`.execute(connection).catch(() => {});
     }
   });
-}
-
-/** Kysely's migrator never throws. */
-function namesOf({ error, results = [] }: MigrationResultSet): string[] {
-  if (error !== undefined) throw error;
-  return results.map(({ migrationName }) => migrationName);
 }

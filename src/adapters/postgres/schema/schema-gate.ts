@@ -1,42 +1,35 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { Logger } from 'pino';
-import type { Dialect } from '../../sql/dialect.ts';
+import { singleFlight } from '../../../runtime/single-flight.ts';
+import type { Dialect, Session } from '../../sql/dialect.ts';
 import type { Gate } from '../../sql/run.ts';
+import { citus } from '../citus.ts';
 import type { Database } from '../database.ts';
+import { postgres } from '../dialect.ts';
 import { SchemaError } from '../failures.ts';
-import { repeatedCheck } from '../repeated-check.ts';
 import { withAdvice } from './advice.ts';
-import { migrationStatus } from './migration-status.ts';
+import { type MigrationStatus, migrationStatus } from './migration-status.ts';
 
 /** @throws SchemaError, saying what to do, if the database cannot keep or show every plant that it confirms */
 export async function requireSafeDatabase({ sql: database }: Database): Promise<void> {
-  const { rows } = await sql<{ encoding: string; isUnlogged: boolean; hidesRows: boolean }>`
-    select current_setting('server_encoding') as encoding, relpersistence <> 'p' as "isUnlogged",
-      row_security_active(oid) as "hidesRows"
+  const encoding = sql`current_setting('server_encoding')`;
+  const { rows } = await sql<{ problem: string | null }>`
+    select case
+      when ${encoding} <> 'UTF8' then 'the database''s encoding is ' || ${encoding}
+        || ': create one with CREATE DATABASE ... ENCODING ''UTF8'' TEMPLATE template0'
+      when relpersistence <> 'p' then 'the table plants is UNLOGGED, so a crash of Postgres would empty it: '
+        'run ALTER TABLE plants SET LOGGED as its owner'
+      when row_security_active(oid) then 'row-level security applies to this role on the table plants and may refuse or hide '
+        'plants: run ALTER TABLE plants DISABLE ROW LEVEL SECURITY as its owner, or ALTER ROLE ... BYPASSRLS'
+    end as problem
     from (values (to_regclass('plants'))) as wanted (plants) left join pg_class on oid = plants
   `.execute(database);
-  for (const { encoding, isUnlogged, hidesRows } of rows) {
-    if (encoding !== 'UTF8') {
-      throw new SchemaError(
-        `the database's encoding is ${encoding}: create one with CREATE DATABASE ... ENCODING 'UTF8' TEMPLATE template0`,
-      );
-    }
-    if (isUnlogged) {
-      throw new SchemaError(
-        'the table plants is UNLOGGED, so a crash of Postgres would empty it: run ALTER TABLE plants SET LOGGED as its owner',
-      );
-    }
-    if (hidesRows) {
-      throw new SchemaError(
-        'row-level security applies to this role on the table plants and may refuse or hide plants: ' +
-          'run ALTER TABLE plants DISABLE ROW LEVEL SECURITY as its owner, or ALTER ROLE ... BYPASSRLS',
-      );
-    }
-  }
+  const problem = rows[0]?.problem;
+  if (problem) throw new SchemaError(problem);
 }
 
 /** @throws Error, saying what to do, if the database is unsafe for plants or migrations are pending */
-export async function requireMigrations(database: Database) {
+export async function requireMigrations(database: Database): Promise<MigrationStatus> {
   try {
     await requireSafeDatabase(database);
     const status = await migrationStatus(database);
@@ -47,23 +40,53 @@ export async function requireMigrations(database: Database) {
   }
 }
 
-/** Milliseconds for which a database counts as safe once it was, and has the same dialect. */
-const SAFE_FOR = 1_000;
+/** Asks a database which dialect it has now: Citus may distribute a table under a service. */
+export async function dialectOf({ sql: database }: Database): Promise<Dialect> {
+  const isTrue = async (condition: RawBuilder<unknown>) =>
+    (await sql`select where ${condition}`.execute(database)).rows.length > 0;
+  const isDistributed =
+    (await isTrue(sql`to_regclass('pg_catalog.pg_dist_partition') is not null`)) &&
+    (await isTrue(sql`'plants'::regclass in (select logicalrelid from pg_catalog.pg_dist_partition)`));
+  return isDistributed ? citus : postgres;
+}
+
+/** For statements that have no request. */
+export async function sessionOn(database: Database): Promise<Session> {
+  return { sql: database.sql, dialect: await dialectOf(database) };
+}
+
+/** Milliseconds from one check to the next one. After twice as many without one, as after a pause, requests wait for it. */
+const CHECK_INTERVAL_MS = 1_000;
 
 /**
- * Creates the check before every use of the schema: all migrations are applied, which it remembers, and the table keeps what
- * it is given, which it checks again while it is in use, since an operator or a restore can change that.
+ * Creates the check before every use of the schema: all migrations are applied, and the table keeps what it is given. It is
+ * repeated while it is in use, since an operator or a restore can change that; once it has passed, a check that cannot be made
+ * changes nothing.
  */
-export function migrationGate(database: Database, log: Logger): Gate {
+export function migrationGate(database: Database, log: Pick<Logger, 'warn'>): Gate {
+  /** That of the last check, unless it has found something wrong. */
   let dialect: Dialect | undefined;
-  const migrated = repeatedCheck(async () => {
-    const { unknown } = await requireMigrations(database);
-    if (unknown.length > 0) log.warn({ migrations: unknown }, 'a newer version has migrated the database');
+  let checkedAt = 0;
+
+  const check = singleFlight(async () => {
+    try {
+      const { unknown } = await requireMigrations(database);
+      const isNewer = unknown.length > 0 && dialect === undefined;
+      if (isNewer) log.warn({ migrations: unknown }, 'a newer version has migrated the database');
+      dialect = await dialectOf(database);
+    } catch (error) {
+      if (error instanceof SchemaError) dialect = undefined;
+      if (dialect === undefined) throw error;
+    } finally {
+      checkedAt = performance.now();
+    }
+    return dialect;
   });
-  const safe = repeatedCheck(async () => {
-    await requireSafeDatabase(database);
-    dialect = await database.dialect();
-  }, SAFE_FOR);
-  const known = () => dialect ?? database.dialect();
-  return () => (migrated()?.then(safe) ?? safe())?.then(known) ?? known();
+
+  return () => {
+    const age = performance.now() - checkedAt;
+    if (dialect === undefined || age > 2 * CHECK_INTERVAL_MS) return check();
+    if (age > CHECK_INTERVAL_MS) check().catch(() => {});
+    return dialect;
+  };
 }

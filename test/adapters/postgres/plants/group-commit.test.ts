@@ -147,8 +147,7 @@ test('never deadlocks with another instance that adds the same plants in the opp
   expect(statistics).toEqual({ deadlocks: '0' });
 });
 
-// Where there is no Citus, whose lost connections to nodes have this code.
-test('rejects with the defect at once, also if it is an internal error', async () => {
+test('rejects with what a trigger raises at once, also if it has the code of an internal error', async () => {
   await server.query(trigger('insert', `raise exception using errcode = 'XX000';`));
   const adding = plantsIn(database, { timeout: DAY }).add({ id: 1n, name: 'x' });
   await expect(adding).rejects.toMatchObject({ code: 'XX000' });

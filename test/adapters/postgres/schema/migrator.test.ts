@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, jest, test } from '@jest/globals';
 import { pino } from 'pino';
 import { migrationStatus } from '../../../../src/adapters/postgres/schema/migration-status.ts';
 import { migrateUp } from '../../../../src/adapters/postgres/schema/migrator.ts';
@@ -88,6 +88,18 @@ describe('the gate before the schema', () => {
     const plant = { id: 1n, name: 'Monstera deliciosa' };
     expect(await plants.add(plant)).toBe('created');
     await cut;
+  });
+
+  test('waits for a new check after a pause, and not while the last one is recent', async () => {
+    const { url, query } = await migratedDatabase();
+    const gate = migrationGate(connect(url), silent);
+    const dialect = await gate();
+    await query('alter table plants set unlogged');
+    expect(gate()).toBe(dialect);
+    const clock = jest.spyOn(performance, 'now').mockReturnValue(performance.now() + 2_100);
+    const checking = gate();
+    clock.mockRestore();
+    await expect(checking).rejects.toThrow('UNLOGGED');
   });
 
   test('makes no plant wait for migrations', async () => {

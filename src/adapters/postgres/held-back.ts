@@ -1,0 +1,30 @@
+import { sql } from 'kysely';
+import { LONG } from '../../application/changes/held-back.ts';
+import type { LogReader } from '../../application/changes/ports.ts';
+import { PlantStoreError } from '../../domain/errors.ts';
+import { log } from './change-log.ts';
+import type { Database } from './database.ts';
+import { sessionOn } from './schema/schema-gate.ts';
+
+const selectHolder = sql<{ readonly settled: bigint; readonly age: number | null }>`
+  select settled, extract(epoch from clock_timestamp() - coalesce(xact_start, prepared))::float8 as age
+  from (
+    select pg_snapshot_xmin(now)::xid as oldest, ${log.settled} as settled
+    from change_feed, pg_current_snapshot() as now where single = 1 and pg_snapshot_xmin(now) < pg_snapshot_xmax(now)
+  ) as held left join pg_stat_activity on backend_xid = oldest left join pg_prepared_xacts on transaction = oldest`;
+
+/** As `holder` of LogReader. Readiness and metrics, which ask for it, wait for no request. */
+export const holderIn =
+  (database: Database): LogReader['holder'] =>
+  async () => {
+    const { sql, dialect } = await sessionOn(database);
+    return dialect.log instanceof PlantStoreError ? undefined : (await selectHolder.execute(sql)).rows[0];
+  };
+
+/** What an operator is told of a feed that has been held back for so many seconds; undefined if nothing. */
+export function heldBackProblem(seconds: number): string | undefined {
+  return seconds > LONG
+    ? `the feed of changes has been held back for ${Math.floor(seconds)} s by an open transaction: ` +
+        'pg_stat_activity and pg_prepared_xacts show it'
+    : undefined;
+}
