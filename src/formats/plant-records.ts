@@ -44,14 +44,17 @@ export async function readRecords(body: Buffer, options: RecordsOptions) {
       sliceStart = performance.now();
     }
     if (bytes.length === 0 || (!isCsv && bytes.every((byte) => byte <= 0x20))) continue;
+    const isTooLarge = bytes.length > MAX_PLANT_BYTES;
     if (reader === undefined) {
+      // It is read as a whole, for each separator.
+      if (isTooLarge) throw tooLarge(`line ${line} must not be larger than ${MAX_PLANT_BYTES} bytes`);
       reader = csvReader(line, bytes.toString(), options, ignore);
       continue;
     }
     if (records.length === MAX_RECORDS) throw tooLarge(`a request must not have more than ${MAX_RECORDS} records`);
     const number = idsFrom === undefined ? undefined : idsFrom + BigInt(records.length);
     try {
-      if (bytes.length > MAX_PLANT_BYTES) throw tooLarge(`the record must not be larger than ${MAX_PLANT_BYTES} bytes`);
+      if (isTooLarge) throw tooLarge(`the record must not be larger than ${MAX_PLANT_BYTES} bytes`);
       const own = reader.plantIn(bytes);
       if (number !== undefined && own.id !== undefined) throw hasIds(line);
       const plant = validatePlant({ id: number, ...own } as NewPlant);
@@ -59,7 +62,7 @@ export async function readRecords(body: Buffer, options: RecordsOptions) {
     } catch (error) {
       if (!(error instanceof PlantStoreError)) throw error;
       const { code, message } = error;
-      const id = bytes.length > MAX_PLANT_BYTES ? undefined : reader.idIn(bytes);
+      const id = isTooLarge ? undefined : reader.idIn(bytes);
       if (number !== undefined && id !== undefined) throw hasIds(line);
       // Without the error itself, whose stack would be kept for each of many records.
       const known = number ?? id;

@@ -111,7 +111,7 @@ export interface Session {
   readonly sql: Statements;
   readonly dialect: Dialect;
   /** Of a transaction: when it should end, as performance.now() counts, since all others wait for it. */
-  readonly end?: number;
+  readonly end?: number | undefined;
 }
 
 /** What a failure means for the caller. */

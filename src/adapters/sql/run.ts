@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Dialect, Session, SqlDatabase } from './dialect.ts';
+import type { Dialect, Session, SqlDatabase, Statements } from './dialect.ts';
 import { toPortError, unavailable } from './failures.ts';
 
 /** Rejects while migrations are pending; then says which dialect the database has: at once, while that is known. */
@@ -88,8 +88,10 @@ export function runner(
         // Awaiting what is known would take a turn of the microtask queue, and memory, each time.
         const passed = gate();
         const dialect = passed instanceof Promise ? await passed : passed;
-        const begin = () => transaction?.((sql, end) => work({ sql, dialect, end })) ?? work({ sql, dialect });
-        return await enter(begin, isWanted);
+        // A transaction may have to wait for its turn, and be given up meanwhile.
+        const within = (sql: Statements, end?: number) =>
+          isWanted() ? work({ sql, dialect, end }) : Promise.reject(NOT_WANTED);
+        return await enter(() => transaction?.(within) ?? work({ sql, dialect }), isWanted);
       } catch (error) {
         onFailure?.(error);
         const failure = failureOf(error);

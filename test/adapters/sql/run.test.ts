@@ -97,6 +97,20 @@ test('gives up at the deadline what runs and what waits for its lane, which then
   expect([await next, done]).toEqual(['next', []]);
 });
 
+test('begins no work whose deadline passes while it waits for its transaction', async () => {
+  const free = Promise.withResolvers<void>();
+  const sql = new Kysely<unknown>({ dialect: kyselyDialect(() => Promise.reject()) });
+  const transaction = <T>(work: (within: typeof sql, end: number) => Promise<T>) =>
+    free.promise.then(() => work(sql, Number.POSITIVE_INFINITY));
+  const run = runner({ sql, transaction, connections: 1, failureOf }, { gate: () => postgres, timeout: 60_000 });
+  const done: string[] = [];
+  const late = run('writes', async () => done.push('late'), { until: performance.now() + 10 });
+  await expect(late).rejects.toMatchObject({ code: 'store_unavailable' });
+  free.resolve();
+  await run('writes', async () => done.push('next'));
+  expect(done).toEqual(['next']);
+});
+
 test('uses three quarters of the connections for reads and for writes, half for the feed, and one of each for the background', async () => {
   const run = runWithin(60_000, 10);
   for (const [lane, most] of [

@@ -29,9 +29,20 @@ export function listAdder(write: WriteList, { batchRows, timeout }: AddOptions):
 
   return async (plants, replaces) => {
     const outcomes: Added[] = [];
-    for (let start = 0; start < plants.length; start += batchRows) {
-      outcomes.push(...(await addPart(plants.slice(start, start + batchRows), replaces)));
-    }
+    for (const part of withEachIdOnce(plants, batchRows)) outcomes.push(...(await addPart(part, replaces)));
     return outcomes;
   };
+}
+
+/** Parts in which no id comes twice: parts that fail are repeated in any order, and the last plant with an id has to win. */
+function* withEachIdOnce(plants: readonly ValidPlant[], rows: number): Generator<ValidPlant[]> {
+  const part = new Map<bigint, ValidPlant>();
+  for (const plant of plants) {
+    if (part.size === rows || part.has(plant.id)) {
+      yield [...part.values()];
+      part.clear();
+    }
+    part.set(plant.id, plant);
+  }
+  if (part.size > 0) yield [...part.values()];
 }

@@ -232,6 +232,12 @@ describe('refuses', () => {
     expect(stored.size).toBe(0);
   });
 
+  test('names of columns that are larger than a record, before they are read', async () => {
+    const body = `id,name${','.repeat(65_536)}\n1,a\n`;
+    const message = 'line 1 must not be larger than 65536 bytes';
+    expect(await refusal('', body, CSV)).toEqual([400, 40013, expect.stringContaining(message)]);
+  });
+
   test('an unknown member of a list that replaces plants', async () => {
     const { refused } = await counts('?existing=replace', '{"id":1,"name":"a","tags":"x"}\n', NDJSON);
     expect(refused).toMatchObject([{ message: '"tags" is unknown: the line may have only id, name, tag' }]);
