@@ -9,21 +9,24 @@ import { atLeast, atMost, type Claim } from './harness/results.ts';
 import { onDatabase, scenario } from './harness/scenario.ts';
 
 /*
- * npm run bench -- creates [--connections 64] [--rounds 5] [--seconds 4]
+ * npm run bench -- creates [--connections 64] [--rounds 5] [--seconds 4] [--quiet]
  *
  * In each round every contender has its turn, at 1, 64 and 512 connections unless one number is given, started anew:
- * two processes of the same program can differ by a tenth, and no other runs beside it. Some 25 minutes.
+ * two processes of the same program can differ by a tenth, and no other runs beside it. Some 25 minutes. With --quiet, the
+ * service and Fastify write no log.
  */
 
 /** Until V8 has compiled what is hot; and before each run, since it compiles anew for another number of connections. */
 const WARM_UP_REQUESTS = 50_000;
 const LEAD_IN_REQUESTS = 10_000;
 
-await scenario('creates', { connections: 0, rounds: 5, seconds: 4 }, async (session, options) => {
+await scenario('creates', { connections: 0, rounds: 5, seconds: 4, quiet: false }, async (session, options) => {
   const { rounds, seconds } = options;
   const { signal } = session;
   const counts = options.connections === 0 ? [1, 64, 512] : [options.connections];
-  const all = await contenders(session.folder);
+  const found = await contenders(session.folder);
+  const silent = { logs: false, environment: { LOG_LEVEL: 'silent' } };
+  const all = options.quiet ? found.map((contender) => ({ ...contender, ...silent })) : found;
   const { database, start } = await onDatabase(session);
   const warmUp = async ({ url }: Server, connections: number, requests: number) => {
     for (let sent = 0; sent < requests; ) sent += (await runLoad(url, { connections, seconds: 2, signal })).answers;

@@ -2,8 +2,8 @@ import Fastify from 'fastify';
 
 /* What the contenders with Fastify have in common: the logger, the token, and the routes with their schemas. */
 
-const { ACCESS_TOKENS } = process.env;
-export const fastify = Fastify({ logger: true });
+const { ACCESS_TOKENS, LOG_LEVEL } = process.env;
+export const fastify = Fastify({ logger: LOG_LEVEL !== 'silent' });
 
 export const name = { type: 'string' };
 export const tag = { type: 'string' };
