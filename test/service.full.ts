@@ -92,8 +92,8 @@ test('without any configuration writes JSON lines only, and hides its token', as
   const service = await startService(folder, { LOG_LEVEL: 'trace' });
   const curl = await service.curl();
   const [, token = ''] = /'Authorization: Bearer ([^']*)'/.exec(curl) ?? [];
-  const message = 'data is in use by another process: stop that one, or set DATA_DIR to another folder\n';
-  const stderr = `Plant Store cannot start.\n./${message}`;
+  const message = 'another process has opened the database in ./data: stop that one, or set DATA_DIR to another folder';
+  const stderr = `Plant Store cannot start.\n${message}\n`;
   expect(await startMain(folder).outcome()).toMatchObject({ code: 1, stderr });
   await create(service, token);
   await create(service, `${token}${token}`, '{"name":1}');

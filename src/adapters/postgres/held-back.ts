@@ -21,10 +21,10 @@ export const holderIn =
     return dialect.log instanceof PlantStoreError ? undefined : (await selectHolder.execute(sql)).rows[0];
   };
 
-/** What an operator is told of a feed that has been held back for so many seconds; undefined if nothing. */
+/** What an operator is told of a feed that an open transaction has delayed for so many seconds; undefined if nothing. */
 export function heldBackProblem(seconds: number): string | undefined {
   return seconds > LONG
-    ? `the feed of changes has been held back for ${Math.floor(seconds)} s by an open transaction: ` +
+    ? `an open transaction has delayed the feed of changes for ${Math.floor(seconds)} s: ` +
         'pg_stat_activity and pg_prepared_xacts show it'
     : undefined;
 }

@@ -30,7 +30,7 @@ test('refuses a folder that another process holds, until that one is killed', as
   const folder = await temporaryFolder();
   const other = otherHolder(folder);
   await other.until(() => other.stdout() === 'locked\n');
-  const refusal = `${folder} is in use by another process: stop that one, or set DATA_DIR to another folder`;
+  const refusal = `another process has opened the database in ${folder}: stop that one, or set DATA_DIR to another folder`;
   for (const _ of [1, 2]) expect(() => lockFolder(folder)).toThrow(refusal);
   other.kill('SIGKILL');
   await other.exited;

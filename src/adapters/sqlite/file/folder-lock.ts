@@ -29,9 +29,9 @@ export function lockFolder(folder: string): () => void {
   } catch (error) {
     database?.close();
     const problem = failureOf(error).isBusy
-      ? 'is in use by another process: stop that one'
-      : `cannot be locked by its file ${LOCKED_FILE} (${(error as Error).message}), which must be empty, and this user's: fix that`;
-    throw new Error(`${folder} ${problem}, or set DATA_DIR to another folder`, { cause: error });
+      ? `another process has opened the database in ${folder}: stop that one`
+      : `${folder} cannot be locked by its file ${LOCKED_FILE} (${(error as Error).message}), which must be empty, and this user's: fix that`;
+    throw new Error(`${problem}, or set DATA_DIR to another folder`, { cause: error });
   }
 }
 

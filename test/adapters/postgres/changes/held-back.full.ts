@@ -11,7 +11,7 @@ import { startReceiver, webhooksTo } from '../../../support/webhooks/webhook-rec
 
 const receiver = forEachTest(startReceiver);
 
-const WORDS = /the feed of changes has been held back for (\d+) s by an open transaction/;
+const WORDS = /an open transaction has delayed the feed of changes for (\d+) s/;
 
 test.each([
   ['who may see since when, even at its first scrape', 'grant pg_read_all_stats to plants_service'],
