@@ -12,8 +12,8 @@ import { say } from '../runtime/say.ts';
 import { singleFlight } from '../runtime/single-flight.ts';
 import type { Store, StoreOptions } from './store.ts';
 
-/** Milliseconds that responses have to leave before the process ends. */
-const LAST_RESPONSES = 100;
+/** The time that responses have to leave before the process ends. */
+const LAST_RESPONSES_MS = 100;
 
 /** A store on a file of SQLite. */
 export async function openSqliteStore(
@@ -24,7 +24,7 @@ export async function openSqliteStore(
   const end = (reason: string) => {
     log.fatal(reason);
     say(reason);
-    setTimeout(() => process.exit(1), LAST_RESPONSES);
+    setTimeout(() => process.exit(1), LAST_RESPONSES_MS);
   };
   const file = await openDatabaseFile(dataDir, { timeout, say, end });
   try {

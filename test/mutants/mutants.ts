@@ -14,7 +14,7 @@ export const MUTANTS: Readonly<Record<string, readonly Mutant[]>> = {
     ],
   ],
   'adapters/sqlite/file/database.ts': [
-    ['What may be lost is written again before anything else.', 'if (lost !== undefined) throw lost;', ''],
+    ['What may be lost is written again before anything else.', 'if (lostSync !== undefined) throw lostSync;', ''],
   ],
   'adapters/sqlite/dialect.ts': [
     ['A purge frees no number of a change.', '1 + max(purged_changed, coalesce(', '1 + max(0, coalesce('],

@@ -44,7 +44,7 @@ async function copyInto(folder: string, dataDir: string, target: string): Promis
       try {
         copyDatabase(sql, path);
       } catch (error) {
-        // Otherwise it would be that of the database.
+        // The words for a full disk are about that of the database.
         if (failureOf(error).isDiskFull) throw new FileError(`${target} cannot be written: its disk or quota is full`);
         throw error;
       }

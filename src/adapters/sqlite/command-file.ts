@@ -3,7 +3,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { PlantStoreError } from '../../domain/errors.ts';
 import { runner } from '../sql/run.ts';
 import { sqlite } from './dialect.ts';
-import { onceFree, openConnection, PATIENCE } from './file/connection.ts';
+import { onceFree, openConnection, PATIENCE_MS } from './file/connection.ts';
 import type { OpenDatabase } from './file/database.ts';
 import { FILE } from './file/database-file.ts';
 import { statementsOn } from './file/driver.ts';
@@ -51,7 +51,7 @@ export function commandFileOn(sql: DatabaseSync, stop?: AbortSignal): CommandFil
     return sqlite;
   }
   const database = { ...statementsOn(sql), connections: 1, failureOf };
-  return { sql, run: runner(database, { gate, timeout: PATIENCE }) };
+  return { sql, run: runner(database, { gate, timeout: PATIENCE_MS }) };
 }
 
 /**

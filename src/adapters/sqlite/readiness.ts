@@ -4,12 +4,12 @@ import { endpointsProblem } from '../sql/webhooks/endpoints-problem.ts';
 import type { OpenDatabase } from './file/database.ts';
 import { inWords } from './file/failures.ts';
 
-/** Bytes in the WAL from which something is wrong: a reader keeps them from the file. */
-const LARGE_WAL = 256 * 1024 ** 2;
+/** From this size on something is wrong: a reader keeps the WAL from the file. */
+const LARGE_WAL_BYTES = 256 * 1024 ** 2;
 
 /** As `readiness` of Postgres. @param endpoints those of webhooks */
 export function readiness(file: OpenDatabase, endpoints: readonly string[], log: Pick<Logger, 'warn'>) {
-  let logged: string | undefined;
+  let loggedProblem: string | undefined;
 
   async function problemsNow() {
     file.requireWritable();
@@ -18,7 +18,7 @@ export function readiness(file: OpenDatabase, endpoints: readonly string[], log:
     const wal = file.walSize();
     return [
       file.recentProblem(),
-      wal >= LARGE_WAL
+      wal >= LARGE_WAL_BYTES
         ? `the WAL has ${Math.round(wal / 1024 ** 2)} MB that a reader keeps from the file: end the backup or program that has it open`
         : undefined,
       await file.run('reads', (session) => endpointsProblem(session, endpoints)),
@@ -30,8 +30,9 @@ export function readiness(file: OpenDatabase, endpoints: readonly string[], log:
       throw new Error(inWords(error), { cause: error });
     });
     const problem = problems.filter((text) => text !== undefined).join('; ');
-    if (problem !== '' && problem !== logged) log.warn({ problem }, 'ready, but something is wrong with the database');
-    logged = problem;
+    if (problem !== '' && problem !== loggedProblem)
+      log.warn({ problem }, 'ready, but something is wrong with the database');
+    loggedProblem = problem;
     return problem || undefined;
   });
 }

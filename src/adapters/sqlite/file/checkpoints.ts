@@ -1,20 +1,23 @@
 import { once } from 'node:events';
-import type { DatabaseSync } from 'node:sqlite';
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';
 
-/** The bytes of a page of a new database. */
-const PAGE = 4_096;
+/** Of a page of a new database. */
+const PAGE_BYTES = 4_096;
 
-/** Bytes that a checkpoint writes at once, unless a reader has kept more of them in the WAL. */
-const CHECKPOINT = 900 * PAGE;
+/** What a checkpoint writes at once, unless a reader has kept more of it in the WAL. */
+const CHECKPOINT_BYTES = 900 * PAGE_BYTES;
 
-/** Bytes of a WAL whose checkpoint would hold the event loop for too long: SQLite has no bound for one. */
-const LARGE = 2 * CHECKPOINT;
+/** The checkpoint of a WAL of this size would hold the event loop for too long: SQLite has no bound for one. */
+const LARGE_WAL_BYTES = 2 * CHECKPOINT_BYTES;
 
-/** Milliseconds until the WAL is looked at again, and until a checkpoint that could not be finished is tried again. */
-const PAUSE = { look: 10, retry: 1_000 };
+/** The time until the size of the WAL is read again. */
+const CHECK_MS = 10;
+
+/** The time until a checkpoint that could not be finished is tried again. */
+const RETRY_MS = 1_000;
 
 /** Pages in the WAL, and how many of them are in the file. */
 interface Progress {
@@ -34,14 +37,13 @@ export function checkpoints(sql: DatabaseSync, onFailure: (error: unknown) => vo
   let running: Promise<void> | undefined;
   let pauseEnd = 0;
 
-  /** Bytes in the WAL, and those of them that no checkpoint has written into the file yet. */
-  function size(): { readonly all: number; readonly behind: number } {
-    const { log, checkpointed } = inspection.get() as unknown as Progress;
-    return { all: Number(log) * PAGE, behind: Number(log - checkpointed) * PAGE };
+  function walBytes(): { readonly all: number; readonly unwritten: number } {
+    const { log, checkpointed } = progressOf(inspection);
+    return { all: Number(log) * PAGE_BYTES, unwritten: Number(log - checkpointed) * PAGE_BYTES };
   }
 
   function failed(error: unknown): void {
-    pauseEnd = performance.now() + PAUSE.retry;
+    pauseEnd = performance.now() + RETRY_MS;
     onFailure(error);
   }
 
@@ -49,9 +51,9 @@ export function checkpoints(sql: DatabaseSync, onFailure: (error: unknown) => vo
     try {
       // In a turn of its own: the group has taken some milliseconds, and its responses wait.
       await nextTurn();
-      const isLarge = size().all >= LARGE;
-      const progress = isLarge ? await writeInThread(`${sql.location()}`) : (checkpoint.get() as unknown as Progress);
-      if (progress.checkpointed < progress.log) pauseEnd = performance.now() + PAUSE.retry;
+      const isLarge = walBytes().all >= LARGE_WAL_BYTES;
+      const progress = isLarge ? await writeInThread(`${sql.location()}`) : progressOf(checkpoint);
+      if (progress.checkpointed < progress.log) pauseEnd = performance.now() + RETRY_MS;
     } catch (error) {
       failed(error);
     }
@@ -62,18 +64,21 @@ export function checkpoints(sql: DatabaseSync, onFailure: (error: unknown) => vo
     /** To be called after each transaction. */
     note(): void {
       if (running !== undefined || performance.now() < pauseEnd) return;
-      pauseEnd = performance.now() + PAUSE.look;
+      pauseEnd = performance.now() + CHECK_MS;
       try {
-        if (size().behind >= CHECKPOINT) running = run();
+        if (walBytes().unwritten >= CHECKPOINT_BYTES) running = run();
       } catch (error) {
         failed(error);
       }
     },
-    behind: () => size().behind,
+    /** Bytes in the WAL that no checkpoint has written into the file yet. */
+    unwrittenBytes: () => walBytes().unwritten,
     /** Resolves once none runs. */
     finish: async () => running,
   };
 }
+
+const progressOf = (pragma: StatementSync) => pragma.get() as unknown as Progress;
 
 /** @throws SQLite's error */
 async function writeInThread(path: string): Promise<Progress> {

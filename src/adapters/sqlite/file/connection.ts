@@ -2,8 +2,8 @@ import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
 import { FileError, failureOf } from './failures.ts';
 
-/** Of SQLite: earlier ones have a defect that may damage a file whose WAL is reset while another process writes. */
-const OLDEST = '3.51.3';
+/** The oldest SQLite that serves: earlier ones have a defect that may damage a file whose WAL is reset while another process writes. */
+const SQLITE_VERSION_MIN = '3.51.3';
 
 /**
  * Opens a file as every connection of this program must: what is committed is synced, and SQLite makes no checkpoint of its
@@ -14,8 +14,10 @@ const OLDEST = '3.51.3';
  */
 export function openConnection(path: string, prepare = (_: DatabaseSync) => {}): DatabaseSync {
   const { sqlite = '' } = process.versions;
-  if (sqlite.localeCompare(OLDEST, 'en', { numeric: true }) < 0) {
-    throw new FileError(`this Node.js has SQLite ${sqlite}, and ${OLDEST} is needed: install a newer Node.js 24`);
+  if (sqlite.localeCompare(SQLITE_VERSION_MIN, 'en', { numeric: true }) < 0) {
+    throw new FileError(
+      `this Node.js has SQLite ${sqlite}, and ${SQLITE_VERSION_MIN} is needed: install a newer Node.js 24`,
+    );
   }
   const sql = new DatabaseSync(path, { readBigInts: true });
   try {
@@ -31,11 +33,11 @@ export function openConnection(path: string, prepare = (_: DatabaseSync) => {}):
   }
 }
 
-/** Milliseconds for which a start and a command wait for the lock of another process. */
-export const PATIENCE = 30_000;
+/** How long a start and a command wait for the lock of another process. */
+export const PATIENCE_MS = 30_000;
 
-/** Milliseconds until they try again. SQLite's own waits would keep signals from acting. */
-const PAUSE = 10;
+/** The time until they try again. SQLite's own waits would keep signals from acting. */
+const PAUSE_MS = 10;
 
 /**
  * Repeats work that has done nothing because another process holds a lock, until that is free.
@@ -44,14 +46,14 @@ const PAUSE = 10;
  * @throws what the work has thrown last, or the reason of `stop`
  */
 export async function onceFree<T>(work: () => T, stop?: AbortSignal): Promise<T> {
-  for (const end = performance.now() + PATIENCE; ; ) {
+  for (const end = performance.now() + PATIENCE_MS; ; ) {
     try {
       return work();
     } catch (error) {
       if (!failureOf(error).isBusy || performance.now() >= end) throw error;
       stop?.throwIfAborted();
     }
-    await delay(PAUSE);
+    await delay(PAUSE_MS);
   }
 }
 

@@ -67,7 +67,8 @@ function openSynced(dataDir: string, path: string): DatabaseSync {
   // SQLite's own files get the same mode. It syncs the folder only with the WAL.
   closeSync(openSync(path, constants.O_CREAT | constants.O_RDWR, 0o600));
   // A copy of a backup may be in the kernel's memory only.
-  for (const each of [path, dataDir]) syncPath(each);
+  syncPath(path);
+  syncPath(dataDir);
   return openConnection(path, (sql) => {
     requireVersion(sql, path);
     rewriteWal(sql, path);

@@ -11,8 +11,8 @@ import { FileError, failureOf } from './failures.ts';
 /** So many statements wait for their turn at once, and twice as many. */
 const CONNECTIONS = 4;
 
-/** Milliseconds until what another process has kept from its lock is tried again, as in run.ts. */
-const BUSY_PAUSE = { first: 5, longest: 20 };
+/** The pauses until what another process has kept from its lock is tried again, as in run.ts. */
+const BUSY_PAUSE_MS = { first: 5, longest: 20 };
 
 export interface DatabaseOptions {
   /** Where the file is. */
@@ -44,26 +44,26 @@ export interface OpenDatabase {
 /** What the service does with an open connection, wherever its database is: reads, writes and checkpoints. */
 export function databaseOn(sql: DatabaseSync, { path, timeout, lostFile, end }: DatabaseOptions): OpenDatabase {
   const failure = recentFailure(failureOf);
-  let lost: FileError | undefined;
+  let lostSync: FileError | undefined;
 
   /** @throws FileError while the file must not be used */
   function check(): void {
-    if (lost !== undefined) throw lost;
-    const missing = lostFile();
+    if (lostSync !== undefined) throw lostSync;
+    const lostPath = lostFile();
     // What is committed to a deleted file would be gone, and another process may use one that replaced it.
-    if (missing !== undefined) {
+    if (lostPath !== undefined) {
       throw new FileError(
-        `${missing} was deleted or replaced while the database was open, so nothing is written any more: ` +
+        `${lostPath} was deleted or replaced while the database was open, so nothing is written any more: ` +
           'restore DATA_DIR from a backup if it is gone, and restart the service',
       );
     }
   }
 
   function onLostSync(error: unknown): void {
-    if (lost !== undefined) return;
+    if (lostSync !== undefined) return;
     const why = failureOf(error).isDiskFull ? 'is full' : `has failed (${(error as Error).message})`;
     const reason = `the disk of ${path} ${why}: it may have lost what was written last`;
-    lost = new FileError(reason, { cause: error });
+    lostSync = new FileError(reason, { cause: error });
     end(`${reason}. Plant Store ends: what it has confirmed is written again at its next start.`);
   }
 
@@ -74,7 +74,7 @@ export function databaseOn(sql: DatabaseSync, { path, timeout, lostFile, end }: 
   const statements = statementsOn(sql, { check, onTransaction: checkpoint.note, onLostSync });
   const run = runner(
     { ...statements, connections: CONNECTIONS, failureOf },
-    { gate: () => sqlite, timeout, onFailure: failure.note, pause: BUSY_PAUSE },
+    { gate: () => sqlite, timeout, onFailure: failure.note, pause: BUSY_PAUSE_MS },
   );
   return {
     sql,
@@ -82,7 +82,7 @@ export function databaseOn(sql: DatabaseSync, { path, timeout, lostFile, end }: 
     run,
     failureOf,
     recentProblem: failure.problem,
-    walSize: checkpoint.behind,
+    walSize: checkpoint.unwrittenBytes,
     requireWritable(): void {
       check();
       for (const name of [path, `${path}-wal`]) accessSync(name, constants.W_OK);

@@ -4,14 +4,15 @@ import type { SqlDatabase, Statements } from '../../sql/dialect.ts';
 import type { NamedQuery, PartResult } from '../../sql/statement.ts';
 import { failureOf } from './failures.ts';
 
-/** Milliseconds after which the event loop turns. */
-const SLICE = 2;
+/** After this time the event loop turns. */
+const SLICE_MS = 2;
 
-/** A part ends after so many rows or milliseconds. That is checked before each row, which may have to be read from the disk. */
-const PART = { rows: 500, time: 10 };
+/** Bounds of a part, which are checked before each row, since it may have to be read from the disk. */
+const PART_ROWS_MAX = 500;
+const PART_MS_MAX = 10;
 
-/** A transaction begins no statement after so many milliseconds, or after as long as the last commit took, if that is longer. */
-const TRANSACTION = 4;
+/** A transaction begins no statement after this time, or after as long as the last commit took, if that is longer. */
+const TRANSACTION_MS = 4;
 
 interface DriverOptions {
   /** Throws while the file must not be used. Called before statements once the event loop has turned. */
@@ -36,32 +37,32 @@ export function statementsOn(
   database: DatabaseSync,
   { check = () => {}, onTransaction = () => {}, onLostSync = () => {} }: DriverOptions = {},
 ): Pick<SqlDatabase, 'sql' | 'transaction'> {
-  const prepared = new Map<string, StatementSync>();
+  const statements = new Map<string, StatementSync>();
   let last = Promise.resolve();
   let sliceEnd = 0;
   let commitTime = 0;
 
   function prepare(text: string): StatementSync {
-    const statement = prepared.get(text) ?? database.prepare(text);
-    prepared.set(text, statement);
+    const statement = statements.get(text) ?? database.prepare(text);
+    statements.set(text, statement);
     return statement;
   }
 
   async function executeQuery<Row>({ sql, parameters, mayBeCut }: NamedQuery): Promise<PartResult<Row>> {
     const values = parameters as SQLInputValue[];
     if (!mayBeCut) return { rows: prepare(sql).all(...values) as Row[] };
-    const until = performance.now() + PART.time;
+    const until = performance.now() + PART_MS_MAX;
     const rows: Row[] = [];
     try {
       for (const row of prepare(sql).iterate(...values)) {
-        const isOver = rows.length >= PART.rows || (rows.length > 0 && performance.now() >= until);
+        const isOver = rows.length >= PART_ROWS_MAX || (rows.length > 0 && performance.now() >= until);
         if (isOver) return { rows, isCut: true };
         rows.push(row as Row);
       }
       return { rows };
     } catch (error) {
       // The statement is not used again: sqlite3_reset would report the same error once more.
-      prepared.delete(sql);
+      statements.delete(sql);
       throw error;
     }
   }
@@ -71,7 +72,7 @@ export function statementsOn(
       if (performance.now() >= sliceEnd) {
         await new Promise(setImmediate);
         check();
-        sliceEnd = performance.now() + SLICE;
+        sliceEnd = performance.now() + SLICE_MS;
       }
       return work();
     });
@@ -85,7 +86,7 @@ export function statementsOn(
     let commitStart: number | undefined;
     try {
       prepare('begin immediate').all();
-      const result = await work(within, performance.now() + Math.max(TRANSACTION, commitTime));
+      const result = await work(within, performance.now() + Math.max(TRANSACTION_MS, commitTime));
       commitStart = performance.now();
       prepare('commit').all();
       commitTime = performance.now() - commitStart;

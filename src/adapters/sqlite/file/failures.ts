@@ -54,7 +54,7 @@ export function failureOf(error: unknown) {
     means,
     // A statement that fails has done nothing.
     isOutcomeUnknown: false,
-    /** Or that of a damaged page. */
+    /** A damaged page fails only those statements that meet it. */
     mayBeOneRowsFault: means === 'defect' || primary === CORRUPT || primary === IOERR,
     isStatementTimeout: false,
     /** Whether another process holds the lock that is needed: nothing was done. */

@@ -6,8 +6,8 @@ import { failureOf } from './failures.ts';
 /** The locked file, not named `lock`, so that nobody deletes it as a stale one. */
 export const LOCKED_FILE = 'lock.db';
 
-/** Milliseconds to wait for a process that is only checking the lock (`isLocked`). */
-const CHECK_TIME = 100;
+/** How long to wait for a process that is only checking the lock (`isLocked`). */
+const CHECK_MS_MAX = 100;
 
 /**
  * Locks a folder for this process, until the returned function is called or the process ends in any way: SQLite locks a
@@ -21,7 +21,7 @@ export function lockFolder(folder: string): () => void {
   const file = join(folder, LOCKED_FILE);
   let database: DatabaseSync | undefined;
   try {
-    database = new DatabaseSync(file, { timeout: CHECK_TIME });
+    database = new DatabaseSync(file, { timeout: CHECK_MS_MAX });
     // The write proves that the lock is exclusive: on a read-only file SQLite takes a shared one without an error. It
     // is never committed, and with its journal in memory nothing reaches the disk.
     database.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE; PRAGMA user_version = 1');
@@ -60,6 +60,6 @@ export function lostFileCheck(paths: readonly string[]): () => string | undefine
     const stat = statSync(path, { bigint: true, throwIfNoEntry: false });
     return `${stat?.dev}:${stat?.ino}`;
   }
-  const before = paths.map(identityOf);
-  return () => paths.find((path, index) => identityOf(path) !== before[index]);
+  const identities = paths.map(identityOf);
+  return () => paths.find((path, index) => identityOf(path) !== identities[index]);
 }

@@ -2,8 +2,7 @@ import { closeSync, fsyncSync, openSync, readSync, statSync, writeSync } from 'n
 import type { DatabaseSync } from 'node:sqlite';
 import { FileError } from './failures.ts';
 
-/** Bytes that are written at a time. */
-const CHUNK = 64 * 1024;
+const CHUNK_BYTES = 64 * 1024;
 
 /**
  * Writes the WAL to the disk as the kernel has it, which after a sync that failed takes for written what the disk does not have.
@@ -16,9 +15,9 @@ export function rewriteWal(sql: DatabaseSync, path: string): void {
   try {
     const file = openSync(`${path}-wal`, 'r+');
     try {
-      const chunk = Buffer.alloc(CHUNK);
+      const chunk = Buffer.alloc(CHUNK_BYTES);
       for (let at = 0, read = 0; ; at += read) {
-        read = readSync(file, chunk, 0, CHUNK, at);
+        read = readSync(file, chunk, 0, CHUNK_BYTES, at);
         if (read === 0) break;
         writeSync(file, chunk, 0, read, at);
       }
