@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline/promises';
 import { parseArgs } from 'node:util';
 import { importReport } from './cli/import-report.ts';
 import { asking, columnsOf } from './cli/list-questions.ts';
-import { readList } from './cli/list-source.ts';
+import { readList, textOf } from './cli/list-source.ts';
 import { showProgress } from './cli/progress.ts';
 import { rejectedFile } from './cli/rejected-file.ts';
 import { RUN_AGAIN, remoteService, type Send } from './cli/remote-service.ts';
@@ -10,7 +10,6 @@ import { inOwnFolder, runCommand } from './cli/run-command.ts';
 import { decimalId } from './formats/plant-id.ts';
 import { bounded, visible } from './formats/shown.ts';
 import { findLayout } from './lists/columns.js';
-import { decodedList } from './lists/encodings.js';
 import { batchesOf, csvRecords, folded, jsonRecords, outcomeOf, parseExactly } from './lists/records.js';
 import { say } from './runtime/say.ts';
 import { stopRequest } from './runtime/signals.ts';
@@ -23,8 +22,9 @@ Sends the plants in FILE to the service of PLANT_STORE_URL, with PLANT_STORE_TOK
 folder's configuration starts, with its token. On a terminal, it first shows what it took, and asks. You can interrupt an
 import and run it again.
 
-  FILE             CSV of any program, or lines of JSON; - for standard input
+  FILE             CSV of any program, .xlsx, or lines of JSON; - for standard input
   --encoding NAME  of a list that is not UTF-8, as in windows-1252
+  --sheet NAME     of a workbook that has several
   --columns LIST   what the columns are, by names or numbers, as in id=Nr,name=Genus+Species,tag=4
   --header N       the row that names them; 0 if none does
   --replace        changes plants that exist and differ; without it, they stay as they are, and the record is refused
@@ -49,7 +49,7 @@ await runCommand('import', USAGE, importArguments, run);
 /** @throws Error, saying what is wrong with the command line */
 function importArguments(args: string[]) {
   const [text, flag] = [{ type: 'string' }, { type: 'boolean', default: false }] as const;
-  const options = { encoding: text, columns: text, header: text, 'ids-from': text, 'same-name': text };
+  const options = { encoding: text, sheet: text, columns: text, header: text, 'ids-from': text, 'same-name': text };
   const flags = { replace: flag, check: flag, yes: flag };
   const { values, positionals } = parseArgs({ args, allowPositionals: true, options: { ...options, ...flags } });
   const { header, 'ids-from': from, 'same-name': sameName, ...others } = values;
@@ -74,10 +74,12 @@ async function run(options: Options): Promise<number> {
   const send = remoteService(stop);
   const { bytes, refuseChanged } = await readList(path, inOwnFolder('import', path), stop);
   if (stop.aborted) return stop.reason;
-  const { text, encoding } = asking(() => decodedList(bytes, options.encoding));
+  const { text, encoding } = await asking(() => textOf(bytes, options));
   const isNumbered = idsFrom !== undefined;
   const isJson = /^\s*[{[]/.test(text);
-  const layout = isJson ? undefined : asking(() => findLayout(text, { ...options, isNumbered, replaces: replace }));
+  const layout = isJson
+    ? undefined
+    : await asking(() => findLayout(text, { ...options, isNumbered, replaces: replace }));
   const records = () => (layout ? csvRecords(text, layout, idsFrom) : jsonRecords(text, idsFrom));
   say(`The list is in ${encoding}. ${layout ? columnsOf(layout) : 'It has lines of JSON.'}`);
   for (const { row, line } of records()

@@ -4,15 +4,16 @@ import type { findLayout } from '../lists/columns.js';
 /** Which option says what a list does not show. */
 const SAYS = {
   encoding: '--encoding NAME says it',
+  sheet: '--sheet NAME says it',
   columns: '--columns id=Nr,name=Genus+Species,tag=4 says it, by names or numbers',
   header: '--header N says it, 0 that none does',
   'ids-from': '--columns id=... says which column is the id, or --ids-from N numbers the list',
 };
 
 /** @throws Error of the reader, with the option that says what the list does not show */
-export function asking<T>(read: () => T): T {
+export async function asking<T>(read: () => T | Promise<T>): Promise<T> {
   try {
-    return read();
+    return await read();
   } catch (error) {
     const { message, cause } = error as Error;
     const lines = [...message.split('\n').map(visible), SAYS[cause as keyof typeof SAYS] ?? ''];

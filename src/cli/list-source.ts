@@ -1,6 +1,7 @@
 import { createReadStream, statSync } from 'node:fs';
 import { addAbortSignal } from 'node:stream';
-import { MAX_BYTES } from '../lists/encodings.js';
+import { decodedList, MAX_BYTES } from '../lists/encodings.js';
+import { sheetText } from '../lists/workbooks.js';
 import { RUN_AGAIN } from './remote-service.ts';
 
 /**
@@ -33,4 +34,18 @@ export async function readList(path: string, file: string, stop: AbortSignal) {
     throw new Error(`${path} has changed since it was read, and was not imported to its end. ${RUN_AGAIN}`);
   }
   return { bytes: Buffer.concat(chunks), refuseChanged };
+}
+
+/** What a person says about a list. */
+interface Said {
+  readonly encoding?: string | undefined;
+  readonly sheet?: string | undefined;
+}
+
+/** The text of a list, and what it is in. @throws Error of the reader */
+export async function textOf(bytes: Buffer, { encoding, sheet }: Said) {
+  // The library is loaded with the first workbook.
+  const library = () => import('read-excel-file/node');
+  const text = await sheetText(bytes, async (options) => (await library()).default(bytes, options), sheet);
+  return text === undefined ? decodedList(bytes, encoding) : { text, encoding: '.xlsx' };
 }

@@ -1,7 +1,7 @@
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import { PlantStoreError } from '../domain/errors.ts';
 import { isPlantId, type NewPlant, type ValidPlant, validatePlant } from '../domain/plant.ts';
-import { csvReader, hasIds, type Ignore, invalid, jsonReader, type RecordsOptions } from './record-readers.ts';
+import { csvReader, hasIds, jsonReader, type RecordsOptions } from './record-readers.ts';
 import { MAX_PLANT_BYTES } from './schemas.ts';
 import { bounded } from './shown.ts';
 
@@ -32,7 +32,7 @@ const tooLarge = (message: string) => new PlantStoreError('record_too_large', me
 export async function readRecords(body: Buffer, options: RecordsOptions) {
   const { isCsv, idsFrom } = options;
   const ignored = new Set<string>();
-  const ignore: Ignore = (names) => {
+  const ignore = (names: readonly string[]) => {
     for (const name of names) if (ignored.size < MAX_IGNORED) ignored.add(bounded(name));
   };
   const records: PlantRecord[] = [];
@@ -94,7 +94,7 @@ function* linesOf(body: Buffer, isCsv: boolean) {
         if (!isOpen) break;
       }
     }
-    if (isOpen) throw invalid(`line ${line}: a quote is never closed`);
+    if (isOpen) throw new PlantStoreError('invalid_plant', `line ${line}: a quote is never closed`);
     yield { line, bytes: body.subarray(start, at > start && body[at - 1] === CARRIAGE_RETURN ? at - 1 : at) };
     start = at + 1;
   }

@@ -26,9 +26,9 @@ interface RecordReader {
 }
 
 /** Gets the names of columns or members that mean nothing. */
-export type Ignore = (names: readonly string[]) => void;
+type Ignore = (names: readonly string[]) => void;
 
-export const invalid = (message: string) => new PlantStoreError('invalid_plant', message);
+const invalid = (message: string) => new PlantStoreError('invalid_plant', message);
 export const hasIds = (line: number) => invalid(`line ${line} has an id: idsFrom is for lists without ids`);
 
 export function jsonReader({ idsFrom, replaces }: RecordsOptions, ignore: Ignore): RecordReader {

@@ -1,8 +1,10 @@
 /* The encodings of lists: what a list does not show, a person says. The command imports this folder, and the page gets it. */
 
 /** What a person has to say, the name of an option, since the list does not show it. */
-export const asks = (/** @type {'encoding' | 'columns' | 'header' | 'ids-from'} */ option, /** @type {string} */ why) =>
-  new Error(why, { cause: option });
+export const asks = (
+  /** @type {'encoding' | 'sheet' | 'columns' | 'header' | 'ids-from'} */ option,
+  /** @type {string} */ why,
+) => new Error(why, { cause: option });
 
 /** Bytes of the largest list that is read: two million plants. */
 export const MAX_BYTES = 100 * 1024 ** 2;
@@ -48,7 +50,7 @@ export function candidates(/** @type {Uint8Array} */ bytes) {
 export function decodedList(bytes, said) {
   if (bytes.length > MAX_BYTES) throw new Error(`a list has at most ${MAX_BYTES >> 20} MiB: split it`);
   if ([0x504b, 0xd0cf].includes(((bytes[0] ?? 0) << 8) | (bytes[1] ?? 0)))
-    throw new Error('this is a workbook, as .xlsx and .ods are: save it as CSV, in Excel as "CSV UTF-8"');
+    throw new Error('this is a workbook, as .ods and .xls are: save it as .xlsx, or as CSV, in Excel as "CSV UTF-8"');
   const [marked] = MARKS.find(([, ...mark]) => mark.every((octet, n) => bytes[n] === octet)) ?? [];
   const encoding = marked ?? said ?? 'utf-8';
   let text = '';

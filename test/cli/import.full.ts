@@ -10,6 +10,7 @@ import type { PlantRepository } from '../../src/application/ports.ts';
 import type { NewPlant } from '../../src/domain/plant.ts';
 import { type ApiServer, CLOSE, get, startApiServer, TOKEN } from '../support/api-server.ts';
 import { fakePlants } from '../support/fake-plants.ts';
+import { type CollectorsList, workbooks } from '../support/plants/collectors-lists.ts';
 import { counts, runImport, startImport } from '../support/programs/import-process.ts';
 import { makePipe } from '../support/programs/named-pipe.ts';
 import { selfSignedCertificate } from '../support/servers/certificate.ts';
@@ -167,7 +168,10 @@ describe('of a list', () => {
       code: 1,
       stderr: expect.stringMatching(/^Is Number the id\?.*\n--columns id=Nr,/),
     });
+    const book = await list('book.xlsx', (workbooks[1] as CollectorsList).list);
+    expect((await run(book, '--yes')).stderr).toMatch(/^Which sheet: .*\n--sheet NAME says it\n$/);
     expect(stored.size).toBe(1);
+    expect(counts((await run(book, '--sheet', '目録')).stdout)).toMatchObject({ created: 2 });
   });
 
   test('shows nothing of a list or of a server that controls a terminal', async () => {

@@ -1,8 +1,15 @@
 import { describe, expect, test } from '@jest/globals';
+import { textOf } from '../../src/cli/list-source.ts';
 import { findLayout } from '../../src/lists/columns.js';
 import { candidates, decodedList } from '../../src/lists/encodings.js';
 import { batchesOf, csvRecords, jsonRecords, outcomeOf, plantIn } from '../../src/lists/records.js';
-import { type CollectorsList, collectorsLists, inWords, officeLists } from '../support/plants/collectors-lists.ts';
+import {
+  type CollectorsList,
+  collectorsLists,
+  inWords,
+  officeLists,
+  workbooks,
+} from '../support/plants/collectors-lists.ts';
 
 /* The reader of people's lists, which the command and the page share. */
 
@@ -48,6 +55,19 @@ test.each([...collectorsLists, ...officeLists])(
     expect(reasons).toEqual(refused.map(([row, why]) => [row, expect.stringContaining(why)]));
   },
 );
+
+test.each(workbooks)('is read from a workbook as from CSV: $name', async ({ list, asks = [], said = {}, plants }) => {
+  for (const cause of asks) await expect(textOf(list, {})).rejects.toMatchObject({ cause });
+  expect(words(readText((await textOf(list, said)).text))).toEqual(plants);
+});
+
+test('a workbook that is none, or of another program, says how to save it', async () => {
+  const [archive, office] = ['PK\x03\x04', 'PK\x03\x04mimetypeapplication/vnd.oasis.opendocument'].map((text) =>
+    Buffer.from(text),
+  );
+  await expect(textOf(archive as Buffer, {})).rejects.toThrow('cannot be read');
+  await expect(textOf(office as Buffer, {})).rejects.toThrow('save it as .xlsx, or as CSV');
+});
 
 describe('an encoding', () => {
   const latin = (text: string) => Buffer.from(text, 'latin1');

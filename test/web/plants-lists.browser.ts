@@ -320,7 +320,7 @@ test('shows what it takes of lists of collectors and offices, or what is not cer
 test('says so when a list is none', async () => {
   const { page } = await openWith();
   for (const [_what, content, message] of [
-    ['a workbook', `['PK\\x03\\x04\\x14\\0\\x06']`, 'this is a workbook, as .xlsx and .ods are: save it as CSV'],
+    ['a workbook', `['PK\\x03\\x04\\x14\\0\\x06']`, 'this is a workbook, as .ods and .xls are: save it as .xlsx'],
     ['nothing', '[]', 'This list is empty.'],
     ['a line of separators', `[','.repeat(500_000)]`, 'No row names a column that is known.'],
     ['names only', `['id,name\\n']`, 'This list has no plants.'],

@@ -112,7 +112,7 @@ export const collectorsLists: readonly CollectorsList[] = [
   {
     name: 'a workbook',
     list: list('PK\x03\x04\x14\x00\x06\x00\x08\x00\xc3\xa4\xff\n', 'latin1'),
-    problem: 'a workbook, as .xlsx and .ods are: save it as CSV, in Excel as "CSV UTF-8"',
+    problem: 'this is a workbook, as .ods and .xls are: save it as .xlsx, or as CSV',
   },
   {
     name: 'two encodings',
@@ -123,17 +123,20 @@ export const collectorsLists: readonly CollectorsList[] = [
   },
 ];
 
+const listsOf = (file: string) =>
+  readFileSync(join(import.meta.dirname, file), 'utf8')
+    .trim()
+    .split('\n')
+    .map(
+      (line) =>
+        JSON.parse(line, (key, value) =>
+          key === 'list' ? Buffer.from(`${value}`, 'base64') : value,
+        ) as CollectorsList,
+    );
 /** What LibreOffice has made in nine languages, six encodings and with three separators, and lists of gardens. */
-export const officeLists: readonly CollectorsList[] = readFileSync(
-  join(import.meta.dirname, 'office-lists.ndjson'),
-  'utf8',
-)
-  .trim()
-  .split('\n')
-  .map(
-    (line) =>
-      JSON.parse(line, (key, value) => (key === 'list' ? Buffer.from(`${value}`, 'base64') : value)) as CollectorsList,
-  );
+export const officeLists: readonly CollectorsList[] = listsOf('office-lists.ndjson');
+/** As .xlsx, by LibreOffice. `plants` has the refused records, too, by their rows. */
+export const workbooks: readonly CollectorsList[] = listsOf('workbooks.ndjson');
 
 /** A plant as the lists above have it. */
 export const inWords = ({ id, name, tag }: { id: bigint; name: string; tag?: string }) =>
