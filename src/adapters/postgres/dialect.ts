@@ -6,8 +6,7 @@ import { log } from './change-log.ts';
 const TAG = sql`plants.tag collate "C"`;
 
 export const postgres: Dialect = {
-  // As the text of an array, which Citus knows before it chooses the servers to ask.
-  // Immutable, unlike a cast of the whole text: Citus then knows when it plans which shards the ids are in.
+  // Immutable, unlike a cast of the whole text: what distributes the table knows when it plans which servers have the ids.
   isOneOf: (column, list) => sql<boolean>`${column} = any(string_to_array(btrim(${list}, '[]'), ',')::bigint[])`,
   // A standby may be behind, and has no current position in the WAL.
   isCurrent: sql<boolean>`(select pg_current_wal_lsn() is not null)`,
