@@ -487,7 +487,7 @@ test('a row that is locked is passed over, and its lease is as it was', async ()
   expect(await store.renew(first)).toBe('renewed');
 });
 
-test('without the table, which a restore may leave out, /ready says what to do, and only if there are webhooks', async () => {
+test('without its table, /ready says what to do, and only if there are webhooks', async () => {
   const { database, query } = await onServer();
   await query('drop table webhooks');
   const ready = () => readiness(database, [ENDPOINT])();

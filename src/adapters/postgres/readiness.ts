@@ -31,25 +31,25 @@ export function readiness(
   endpoints: readonly string[] = [],
   { log, recentProblem, heldBack }: ReadinessOptions = {},
 ): () => Promise<string | undefined> {
-  let logged: string | undefined;
+  let lastLogged = '';
   return singleFlight(async () => {
     try {
       // First: what else fails then only follows from it.
       await requireMigrations(database);
       // At once: one after another, they would take longer than a probe waits if the database is far away or busy.
-      const [problems, setting, session] = await Promise.all([
+      const [ofServer, ofSettings, session] = await Promise.all([
         serverProblems(database),
         database.verify(),
         sessionOn(database),
         database.sql.executeQuery(CompiledQuery.raw(INSERT_NOTHING)),
       ]);
-      const first =
+      const ofTables =
         (await session.dialect.distributed?.problem(session)) ?? (await announcementProblem(session, endpoints));
-      const all = [recentProblem?.(), first, setting, ...problems].filter(Boolean).join('; ');
-      if (all !== logged && all) log?.warn({ problem: all }, 'ready, but something is wrong with the database');
-      logged = all;
-      const delay = await heldBack?.().then(heldBackProblem, () => undefined);
-      return [all, delay].filter(Boolean).join('; ') || undefined;
+      const problem = [recentProblem?.(), ofTables, ofSettings, ...ofServer].filter(Boolean).join('; ');
+      if (problem && problem !== lastLogged) log?.warn({ problem }, 'ready, but something is wrong with the database');
+      lastLogged = problem;
+      const ofDelay = await heldBack?.().then(heldBackProblem, () => undefined);
+      return [problem, ofDelay].filter(Boolean).join('; ') || undefined;
     } catch (error) {
       throw withAdvice(error);
     }

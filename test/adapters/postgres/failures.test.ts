@@ -26,7 +26,7 @@ test.each([
   ['42501', 'insufficient privilege', 'unavailable'],
 ])('SQLSTATE %s, %s, means %s', (code, _name, meaning) => expect(meaningOf(postgres(code))).toBe(meaning));
 
-test('takes what connecting fails with for transient, what was refused for good for final, all else for a defect', () => {
+test('tells transient failures of connecting from final ones and from defects', () => {
   expect(meaningOf(new ConnectionError(system('EPIPE')))).toBe('transient');
   expect(meaningOf(new ConnectionError(new Error('timeout exceeded when trying to connect')))).toBe('transient');
   expect(meaningOf(new ConnectionError(postgres('28P01')))).toBe('unavailable');
@@ -44,7 +44,7 @@ test('names every address of a host when all of them refuse', () => {
   expect(new ConnectionError(refused)).toMatchObject({ message: 'connect ECONNREFUSED ::1:1, connect ECONNREFUSED' });
 });
 
-test('repeats a batch in parts after whatever one of its rows may have caused, or a lost node', () => {
+test('repeats a list in parts if one of its rows, or a lost node, may be the cause', () => {
   const refused = ['55P03', '23514', '54000', 'P0001', '42601'].map(postgres);
   const rows = [noResponse, ...refused];
   const nodes = ['08006', 'XX000'].map(postgres);
@@ -55,7 +55,7 @@ test('repeats a batch in parts after whatever one of its rows may have caused, o
   expect(all.filter((error) => failureOf(error).mayBeOneRowsFault)).toEqual([...rows, ...nodes, defect]);
 });
 
-test('tells the port that the store is unavailable, and passes on a defect, a refused value and what is its own', () => {
+test('makes failures of the server store_unavailable, and passes on all others', () => {
   for (const error of [postgres('28P01'), noResponse]) {
     expect(toPortError(error, failureOf(error))).toMatchObject({ code: 'store_unavailable', cause: error });
   }

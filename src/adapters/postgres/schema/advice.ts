@@ -43,8 +43,8 @@ export function withAdvice(error: unknown): unknown {
   const { state, routine } = failureOf(error);
   if (state === undefined && !(error instanceof ConnectionError)) return error;
   const text = state === undefined ? error.message : `${state} ${routine} ${error.message}`;
-  const found = Object.entries(ADVICE).filter(([beginning]) => new RegExp(`^${beginning}`).test(text));
-  const advice = found.map(([, words]) => words).join('; otherwise ');
+  const matches = Object.entries(ADVICE).filter(([beginning]) => new RegExp(`^${beginning}`).test(text));
+  const advice = matches.map(([, words]) => words).join('; otherwise ');
   if (advice === '' || error.message.endsWith(advice)) return error;
   return Object.assign(error, { message: `${error.message}: ${advice}` });
 }

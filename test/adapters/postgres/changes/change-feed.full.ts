@@ -116,7 +116,7 @@ describe('on a Postgres', () => {
     expect(statements.filter((text) => text.includes('update change_feed'))).toEqual([]);
   });
 
-  test('after a restore from a server that had more transactions says so, refuses the feed and purges', async () => {
+  test('refuses the feed and purges after a restore from a server with more transactions', async () => {
     await store.add(1n, 2n);
     await store.query('update plants set changed = 1000000000000 + id');
     expect(await readiness(opened.database)()).toContain('run npm run migrate');
@@ -175,7 +175,7 @@ describe('on a Postgres', () => {
       expect((await readToEnd(plants, walk.next)).changes).toEqual([plant(5n)]);
     }
 
-    test('refuses every position of a table that has been restored from a dump since, on the same server', async () => {
+    test('refuses every position of a table that has been restored from a dump since', async () => {
       const next = await running.end();
       await restore(0);
       await expect(readPage(running.plants, next)).rejects.toMatchObject(expired);
@@ -203,7 +203,7 @@ describe('on a Postgres', () => {
       await migrateUp(running.database);
     }
 
-    test('one of the plants alone, from before the transactions were raised, is repaired, and ends all positions', async () => {
+    test('one of the plants alone, from before such a repair, ends all positions', async () => {
       await raise();
       await running.add(6n);
       await running.remove(6n);
@@ -275,7 +275,7 @@ describe('on a Postgres', () => {
       expect(await readPage(store.plants, after, 10, 60_000)).toEqual(nothing);
     });
 
-    test('costs one probe at a time, whoever waits, and a page for each once something is new', async () => {
+    test('costs one probe at a time, whoever waits, and then a page for each', async () => {
       await store.add(1n);
       const after = await store.end();
       const statements: string[] = [];
@@ -311,7 +311,7 @@ describe('beside transactions that are open on Postgres', () => {
   const writing = (...ids: readonly bigint[]) => lockRows(opened.url, ids);
   const late = (id: bigint) => plant(id, 'not committed yet');
 
-  test('holds back what was committed after the first write of one that is open, and loses nothing', async () => {
+  test('holds back what was committed after the first write of one that is open', async () => {
     await store.add(1n);
     const open = await writing(2n);
     await store.add(3n);
@@ -328,7 +328,7 @@ describe('beside transactions that are open on Postgres', () => {
     expect((await readToEnd(store.plants, undefined, 1)).changes).toEqual(all);
   });
 
-  test('goes on to what one wrote before it when that was rolled back or its client has gone', async () => {
+  test('goes on once the one before was rolled back or its client has gone', async () => {
     await store.add(1n);
     const start = await store.end();
     const [rolledBack, gone] = [await writing(2n), await writing(3n)];
@@ -339,7 +339,7 @@ describe('beside transactions that are open on Postgres', () => {
     expect((await readPage(store.plants, start, 10, 30_000)).changes).toEqual([plant(4n)]);
   });
 
-  test('wakes those who wait once the one that held all back has ended, wherever it wrote', async () => {
+  test('wakes those who wait once the one that held back has ended, wherever it wrote', async () => {
     const elsewhere = await openTransaction(server.url, 'select pg_current_xact_id()');
     const start = await store.end();
     await store.add(1n);
@@ -364,7 +364,7 @@ describe('beside transactions that are open on Postgres', () => {
     expect(await store.purge()).toBe(1);
   });
 
-  test('brings late what a transaction changes that is older than the repair of a restored table', async () => {
+  test('brings late what a transaction changes that is older than a repair', async () => {
     await store.add(1n);
     const older = await openTransaction(opened.url, 'select pg_current_xact_id()');
     await store.query('update plants set changed = 1000000000000');

@@ -16,7 +16,7 @@ const WORDS = /an open transaction has delayed the feed of changes for (\d+) s/;
 test.each([
   ['who may see since when, even at its first scrape', 'grant pg_read_all_stats to plants_service'],
   ['who may not', 'select'],
-])('a transaction of another database holds back the feed, and all say for how long: %s', async (_, grant) => {
+])('all say for how long a transaction of another database holds back the feed: %s', async (_, grant) => {
   const server = await ownPostgres();
   const { url, query } = await migratedDatabase(server.url);
   await query(`create role plants_service login;

@@ -108,7 +108,7 @@ test('a role that may not give the timeline an identity gets no changes until it
   expect((await read()).changes).toEqual([plant(1n)]);
 });
 
-test('renew-feed ends those of a server whose files were set back, which nothing else shows', async () => {
+test('renew-feed ends those of a server whose files were set back', async () => {
   const server = await migratedPostgres();
   await instanceOn(server.url).read();
   await shutDown(server);

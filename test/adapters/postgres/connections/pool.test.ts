@@ -35,7 +35,7 @@ beforeEach(async () => {
   database = connect(network.url, { poolSize: 10, statementTimeout: STATEMENT_TIMEOUT });
 });
 
-test('trusts no other old connection once one has fallen silent, so that a request still has time for a new one', async () => {
+test('trusts no other old connection once one has fallen silent', async () => {
   // Less than two of them can be waited for, which takes four times this. Half of that is left for the new one.
   const statementTimeout = 2_000;
   const slow = connect(network.url, { poolSize: 10, statementTimeout });
@@ -69,7 +69,7 @@ test('is unavailable once it is closed: what comes late, or is repeated, is no d
   await expect(plants.find(1n)).rejects.toMatchObject({ code: 'store_unavailable' });
 });
 
-test('new connections have the certificates of before, if their files cannot be read while one is replaced', async () => {
+test('new connections have the certificates of before if their files cannot be read', async () => {
   const file = join(await temporaryFolder(), 'authority.pem');
   await writeFile(file, 'not read without TLS');
   const small = connect(`${server.url}?sslmode=disable&sslrootcert=${file}`, { poolSize: 1 });
@@ -94,7 +94,7 @@ test.each([
   await ended;
 });
 
-test('closes no other connection after a value that cannot be encoded, which is a defect', async () => {
+test('closes no other connection after a value that cannot be encoded', async () => {
   const plants = plantsIn(database, { batchRows: 1 });
   await Promise.all(many(CREATE_CONNECTIONS).map((plant) => plants.add(plant)));
   const endless: { self?: unknown } = {};
@@ -105,12 +105,12 @@ test('closes no other connection after a value that cannot be encoded, which is 
   expect(network.connections()).toBe(CREATE_CONNECTIONS - 1);
 });
 
-test('a warning of another kind than that the standby is missing leaves a commit confirmed, as before the wraparound', async () => {
+test('a warning that is not of a missing standby leaves a commit confirmed', async () => {
   const warning = "do $$ begin raise warning 'the database must be vacuumed'; end $$";
   await expect(database.sql.executeQuery(CompiledQuery.raw(warning))).resolves.toBeDefined();
 });
 
-test('leaves out the start-up parameters that RDS Proxy refuses, and says what its role lacks then', async () => {
+test('leaves out start-up parameters that are refused, and says what the role lacks', async () => {
   const server = new URL((await migratedDatabase()).url);
   const refusal = (option: string) => {
     const message = `Feature not supported: RDS Proxy currently doesn't support the option ${option}.`;
@@ -163,7 +163,7 @@ test('migrates, and stores and reads a plant as it is, whatever settings the rol
   await expect(connected.verify()).resolves.toBeUndefined();
 });
 
-test('keeps scans of whole tables out of plans that last, not out of those of migrations', async () => {
+test('keeps scans of whole tables out of plans that last, but not out of migrations', async () => {
   const scans = async (statementTimeout: number) => {
     const connected = connect(server.directUrl, { poolSize: 1, statementTimeout });
     return (await sql`show enable_seqscan`.execute(connected.sql)).rows;

@@ -26,7 +26,7 @@ const WEED = `weed ${randomBytes(9_000).toString('base64')}`;
 
 const byId = (a: NewPlant, b: NewPlant) => Number(a.id - b.id);
 
-test('stores many plants with far fewer statements than plants, and tells each its own outcome', async () => {
+test('stores many plants with few statements, and tells each its own outcome', async () => {
   let statements = 0;
   // Counted where they pass: Postgres's own statistics come up to a second late.
   const plants = plantsIn(observed(connect(server.url), () => statements++));
@@ -83,7 +83,7 @@ test.each<[string, Record<string, unknown>, string]>([
   expect(await storedPlants(own)).toHaveLength(63);
 });
 
-test('a conditional change does not succeed without the one before it, when a row beside them is refused', async () => {
+test('no conditional change succeeds without the one before when a row is refused', async () => {
   const plants = plantsIn(connect(server.url), { timeout: DAY });
   await Promise.all([1n, 2n].map((id) => plants.add({ id, name: 'first' })));
   await server.query(trigger('update', "if new.name like 'weed%' then raise exception 'no weeds'; end if;"));
@@ -105,7 +105,7 @@ function trigger(event: 'insert' | 'update', statements: string): string {
     create trigger acting before ${event} on plants for each row execute function act()`;
 }
 
-test('answers the others by their deadline though more rows are locked than there are connections', async () => {
+test('answers the others in time though more rows are locked than connections exist', async () => {
   const small = connect(server.url, { statementTimeout: STATEMENT_TIMEOUT, poolSize: 4 });
   const plants = plantsIn(small, { timeout: 15_000 });
   const all = many(64);
@@ -119,7 +119,7 @@ test('answers the others by their deadline though more rows are locked than ther
   await eventually(async () => (await server.query(waiting)).length === 0);
 });
 
-test('adds a list in statements of 256 plants, and none after one of which a plant is refused', async () => {
+test('adds a list in statements of 256 plants, and stops after one that is refused', async () => {
   const own = connect(server.url);
   const plants = plantsIn(own);
   await server.query(trigger('insert', "if new.id = 7 then raise exception 'no weeds'; end if;"));
@@ -127,7 +127,7 @@ test('adds a list in statements of 256 plants, and none after one of which a pla
   expect(await storedPlants(own)).toHaveLength(255);
 });
 
-test('never deadlocks with another instance that adds the same plants in the opposite order', async () => {
+test('never deadlocks with an instance that adds the plants in the opposite order', async () => {
   const databases = [connect(server.url), connect(server.url)];
   const [one, two] = databases.map((each) => plantsIn(each)) as [TestPlants, TestPlants];
   for (let round = 0; round < 30; round++) {
@@ -147,13 +147,13 @@ test('never deadlocks with another instance that adds the same plants in the opp
   expect(statistics).toEqual({ deadlocks: '0' });
 });
 
-test('rejects with what a trigger raises at once, also if it has the code of an internal error', async () => {
+test('rejects at once with what a trigger raises, also as an internal error', async () => {
   await server.query(trigger('insert', `raise exception using errcode = 'XX000';`));
   const adding = plantsIn(database, { timeout: DAY }).add({ id: 1n, name: 'x' });
   await expect(adding).rejects.toMatchObject({ code: 'XX000' });
 });
 
-test('takes a transaction that outlasts transaction_timeout, which Postgres 17 brought, for a timeout', async () => {
+test('takes a transaction that outlasts transaction_timeout for a timeout', async () => {
   if ((await server.query("select from pg_settings where name = 'transaction_timeout'")).length === 0) return;
   const limited = connect(`${server.url}?options=-c%20transaction_timeout%3D200ms`);
   await lockRows(server.url, [5n]);

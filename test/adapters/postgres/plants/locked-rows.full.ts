@@ -8,7 +8,7 @@ import { connect, migratedDatabase, plantsIn } from '../../../support/test-datab
 
 const STATEMENT_TIMEOUT = 300;
 
-test('delays nobody but a locked row behind a pooler that drops the limits, and says that it drops them', async () => {
+test('delays only a locked row behind a pooler that drops the limits, and says so', async () => {
   const server = await migratedDatabase();
   const database = connect(server.url, { statementTimeout: STATEMENT_TIMEOUT });
   // The same length, so that the message stays valid.

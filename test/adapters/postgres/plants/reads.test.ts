@@ -64,7 +64,7 @@ test('each read takes turns with those that look at as many rows', async () => {
   });
 });
 
-test('finds of 1,000 plants share statements, on three quarters of the connections at most', async () => {
+test('finds of 1,000 plants share statements, on three quarters of the connections', async () => {
   await server.query(`insert into plants select n, 'plant ' || n from generate_series(1, 1000) as n`);
   const { plants, statements } = counted();
   const ids = Array.from({ length: 1_000 }, (_, n) => BigInt(2 * n + 1));
@@ -78,7 +78,7 @@ test.each<[string, (plants: TestPlants, id: bigint) => Promise<unknown>]>([
   ['a find', (plants, id) => plants.find(id)],
   ['a page', (plants, id) => plants.list({ from: id, to: id }, 1)],
   ['a page of a tag', (plants, id) => plants.list({ from: id, to: id, tag: 'tag' }, 1)],
-])('a row that cannot be read fails %s of it, and none of those that share its statement', async (_what, read) => {
+])('a row that cannot be read fails %s of it, and no other of its statement', async (_what, read) => {
   await server.query(`insert into plants select n, 'plant ' || n, 'tag' from generate_series(1, 40) as n`);
   const damaged = Object.assign(new Error('invalid page in block'), { severity: 'ERROR', code: 'XX001' });
   const plants = plantsIn(
@@ -108,7 +108,7 @@ test.each([
   for (const batch of await Promise.all(background)) expect(batch.plants.length).toBeGreaterThanOrEqual(10);
 });
 
-test('slow pages of the feed get half of the connections, and finds do not wait for them', async () => {
+test('slow pages of the feed get half of the connections, and finds do not wait', async () => {
   await server.query(`insert into plants values (1000, 'small')`);
   const plants = plantsIn(database);
   // An open transaction of another test on this server holds the feed back.
@@ -134,7 +134,7 @@ test('searches find a word in a locale with a letter for the end of words', asyn
   }
 });
 
-test('reads the first plant behind 60,000 deleted plants with a few statements, each of which scans some thousand', async () => {
+test('reads the plant behind 60,000 deleted ones with a few statements of bounded size', async () => {
   await server.query(`insert into plants (id, name, deleted) select n, '', now() from generate_series(0, 59999) as n`);
   await server.query(`insert into plants values (60000, 'behind them')`);
   const scanned: number[][] = [];

@@ -29,7 +29,7 @@ test('creates all plants in few statements after a second in which each took too
   expect(statements).toBeLessThanOrEqual(20);
 });
 
-test('keeps only the create of a row waiting that another transaction has locked, if statements are slow as well', async () => {
+test('keeps only the create of a locked row waiting if statements are slow as well', async () => {
   const server = await slowDatabase();
   await lockRows(server.url, [500n]);
   const plants = plantsIn(connect(server.url, LIMITS), STORE_TIMEOUT);

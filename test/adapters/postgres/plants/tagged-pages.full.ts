@@ -93,7 +93,7 @@ describe.each(tables)('of %s', (_shape, tagOf, tags) => {
   });
 });
 
-test('the plan of a page from when there were a few plants scans no table once it has grown', async () => {
+test('the plan of a page from when there were few plants scans no table later', async () => {
   const { directUrl, query } = await migratedDatabase();
   await query('alter table plants set (autovacuum_enabled = off)');
   const grow = (count: number) =>

@@ -77,7 +77,7 @@ test.each<[string, (impatient: TestPlants) => Promise<unknown>]>([
   expect(await others.find(1n)).toEqual(plant('v0'));
 });
 
-test('a change whose look-up runs late, after its client has got 503, overwrites nothing', async () => {
+test('a change whose look-up runs late, after the 503, overwrites nothing', async () => {
   await plants.add(plant('v0'));
   // The deadline of statements is later than that of calls, which share a connection.
   const own = connect(network.url, { poolSize: 1 });
@@ -99,21 +99,18 @@ test('a change whose look-up runs late, after its client has got 503, overwrites
 test.each<[string, () => Promise<unknown>]>([
   ['changed', () => others.replace(plant('another'))],
   ['deleted', () => others.remove(1n)],
-])(
-  'a creation whose response was lost is not told that its own plant, %s since, is another one',
-  async (_how, work) => {
-    afterLostResponse('insert into', work);
-    await expect(plants.add(plant('mine'))).rejects.toMatchObject(unavailable);
-  },
-);
+])('a creation whose response was lost never conflicts with its own plant, %s since', async (_how, work) => {
+  afterLostResponse('insert into', work);
+  await expect(plants.add(plant('mine'))).rejects.toMatchObject(unavailable);
+});
 
-test('an addition that may replace, whose response was lost, does not replace what came after it', async () => {
+test('an addition whose response was lost does not replace what came after it', async () => {
   afterLostResponse('insert into', () => others.replace(plant('another')));
   await expect(plants.addAll([plant('mine')], true)).rejects.toMatchObject(unavailable);
   expect(await others.find(1n)).toEqual(plant('another'));
 });
 
-test('a creation that was stored is answered by that, though what shared its statement could not be looked up', async () => {
+test('a creation that was stored succeeds though the look-up for others failed', async () => {
   await others.add({ id: 2n, name: 'taken' });
   let isBroken = true;
   const disturbed = plantsIn(
@@ -156,7 +153,7 @@ describe.each(['half', 'answer'] as const)('if the connection is cut: %s,', (whe
   });
 });
 
-test('changes whose answer is known whatever a lost statement did get it, beside those that it changes', async () => {
+test('a lost statement leaves the outcome of those definite that it cannot change', async () => {
   await plants.add(plant('v0'));
   await plants.replace(plant('v1'));
   const done = network.cutNext('update plants', 'answer');

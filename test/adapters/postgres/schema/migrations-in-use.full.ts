@@ -30,7 +30,7 @@ const many = (count: number) =>
 const openWriter = (url: string, id: number) =>
   openTransaction(url, `insert into plants values (${id}, 'not committed yet', 'open')`);
 
-test('the index of tags is built while plants are being written: none fails or is left out', async () => {
+test('the index of tags is built while plants are written, of which none fails', async () => {
   const { database, url, query } = await migratedTo(RELEASED);
   const plants = plantsIn(database);
   const writer = await openWriter(url, 1_000_000);
@@ -50,7 +50,7 @@ test('the index of tags is built while plants are being written: none fails or i
   expect(counts).toEqual([29, 28, 1]);
 });
 
-test('the search for long texts and the index of tags take longer than the limits of the role', async () => {
+test('long texts and the index of tags may take longer than the limits of the role', async () => {
   const { url, query } = await migratedTo(RELEASED);
   const writer = await openWriter(url, 1);
   await writer.query('savepoint unlocked; lock table plants');
@@ -105,7 +105,7 @@ test.each([
   expect(await migrate()).toMatchObject({ code: 0, stdout: 'nothing to do: all migrations are applied\n' });
 });
 
-test('the repair of the feed after a restore lets others use the table while it waits for a transaction', async () => {
+test('the repair of the feed waits for a transaction, and others use the table', async () => {
   const { url, query } = await migratedDatabase();
   const database = connect(url, { statementTimeout: 0 });
   await query(
