@@ -65,7 +65,6 @@ function importArguments(args: string[]) {
   return { ...others, path, idsFrom, header: header === undefined ? undefined : Number(header), sameName };
 }
 
-type Result = Parameters<typeof outcomeOf>[1];
 type Options = ReturnType<typeof importArguments>;
 
 /** @returns the exit code */
@@ -92,7 +91,12 @@ async function run(options: Options): Promise<number> {
   async function sendAll(isCheck: boolean, rejected?: ReturnType<typeof rejectedFile>): Promise<number> {
     const query = new URLSearchParams({ existing: replace ? 'replace' : 'keep', check: `${isCheck}` });
     const names = stored && new Set(stored);
-    const isLeftOut = ({ name = '' }) => names !== undefined && names.size === names.add(folded(name)).size;
+    function isLeftOut({ name = '' }): boolean {
+      const isStored = names?.has(folded(name)) ?? false;
+      // A name that comes again in the list is left out, too.
+      names?.add(folded(name));
+      return isStored;
+    }
     const report = importReport(send);
     const { counts, total } = report;
     const hideProgress = showProgress(
@@ -103,7 +107,7 @@ async function run(options: Options): Promise<number> {
       for (const batch of batchesOf(records(), isLeftOut)) {
         refuseChanged();
         const text = batch.sent.length > 0 ? await send(`/import?${query}`, /^\{"created":/, batch.lines) : undefined;
-        const result = text === undefined ? undefined : (parseExactly(text) as Result);
+        const result = text === undefined ? undefined : (parseExactly(text) as Parameters<typeof outcomeOf>[1]);
         const outcome = outcomeOf(batch, result);
         await report.add(outcome, batch);
         rejected?.add(outcome.refused.map(({ raw }) => raw));

@@ -1,5 +1,5 @@
 import { shown, visible } from '../formats/shown.ts';
-import type { findLayout } from '../lists/columns.js';
+import type { Layout } from '../lists/columns.js';
 
 /** Which option says what a list does not show. */
 const SAYS = {
@@ -22,11 +22,11 @@ export async function asking<T>(read: () => T | Promise<T>): Promise<T> {
 }
 
 /** What the columns of a list were taken for. */
-export function columnsOf({ header, names, id, name, tag }: ReturnType<typeof findLayout>): string {
+export function columnsOf({ header, names, id, name, tag }: Layout): string {
   const call = (columns: readonly number[]) => columns.map((n) => shown(names[n] ?? '')).join(' and ');
   const roles = Object.entries({ id: [id], name, tag: [tag] }).filter(([, [first = -1]]) => first >= 0);
   const taken = roles.map(([role, columns]) => `${call(columns)} is the ${role}`).join(', ');
   const ignored = names.flatMap((own, n) => (own === '' || [id, tag, ...name].includes(n) ? [] : shown(own)));
-  const others = ignored.length > 0 ? `, and nothing is ${ignored.join(', ')}` : '';
-  return `${header === 0 ? 'No row' : `Row ${header}`} names the columns: ${taken}${others}.`;
+  const rest = ignored.length > 0 ? `, and nothing is ${ignored.join(', ')}` : '';
+  return `${header === 0 ? 'No row' : `Row ${header}`} names the columns: ${taken}${rest}.`;
 }

@@ -20,6 +20,6 @@ export function rolesIn(/** @type {{ cells: (string | undefined)[] }} */ { cells
   const names = cells.map(plain);
   const called = (/** @type {string[]} */ all) => names.flatMap((name, n) => (all.includes(name) ? [n] : []));
   return /** @type {ReturnType<typeof rolesIn>} */ (
-    Object.fromEntries(NAMES.map(([role, known]) => [role, called(names.includes(role) ? [role] : known)]))
+    Object.fromEntries(NAMES.map(([role, synonyms]) => [role, called(names.includes(role) ? [role] : synonyms)]))
   );
 }
