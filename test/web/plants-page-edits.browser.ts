@@ -70,7 +70,7 @@ test('asks before edits are left by a reload, and not once they are saved', asyn
   await row(page, 1).getByText('Ficus carica').waitFor();
 });
 
-test('takes no more text while it saves, keeps the focus, and takes it again if that fails', async () => {
+test('takes no text while it saves, and takes it again if that fails', async () => {
   const { stored, page } = await openEdited();
   const answers = Promise.withResolvers<void>();
   let saves = 0;
@@ -96,7 +96,7 @@ test('takes no more text while it saves, keeps the focus, and takes it again if 
   await showsForm(page, { Name: 'Ficus caricas, next' });
 });
 
-test('is not reached by a link of another page, and asks before a link replaces its token', async () => {
+test('is not reached by another page, and asks before a link replaces its token', async () => {
   const { url, page: other } = await openWith([{ id: 1n, name: 'Ficus' }]);
   await other.goto('data:text/html,<p>another page');
   const follow = async (token: string) => {
@@ -119,9 +119,11 @@ test('is not reached by a link of another page, and asks before a link replaces 
   await row(page, 1).getByText('Ficus carica').waitFor();
 });
 
-test('proposes an id so that what is typed next replaces it, though the field was entered before it came', async () => {
-  const { page } = await openWith([{ id: 1n, name: 'Ficus' }]);
-  const entered = Promise.withResolvers<void>();
+test('proposes an id that what is typed replaces, and adds a plant before it came', async () => {
+  const { stored, page } = await openWith([{ id: 1n, name: 'Ficus' }]);
+  const reported: string[] = [];
+  page.on('console', (message) => reported.push(message.text()));
+  let entered = Promise.withResolvers<void>();
   await page.route('**/plants?order=desc&limit=1', async (route) => {
     await entered.promise;
     await route.continue();
@@ -132,9 +134,18 @@ test('proposes an id so that what is typed next replaces it, though the field wa
   await showsForm(page, { Id: '2' });
   await page.keyboard.type('70');
   await showsForm(page, { Id: '70' });
+  page.once('dialog', (question) => question.accept());
+  await press(page, 'Close');
+  entered = Promise.withResolvers();
+  await press(page, 'Add plant');
+  await save(page, { Name: 'Salvia' });
+  entered.resolve();
+  await row(page, 2).getByText('Salvia').waitFor();
+  expect(stored.get(2n)).toEqual({ id: 2n, name: 'Salvia' });
+  expect(reported).toEqual([]);
 });
 
-test('proposes the id after the highest, and takes one after it if that belongs to another plant or to a deleted one', async () => {
+test('proposes the id after the highest, and takes a later one if that is taken', async () => {
   const { stored, page } = await openWith([
     { id: 1n, name: 'Ficus', tag: 'tree' },
     { id: 7n, name: 'Pinus' },
@@ -162,6 +173,8 @@ test('proposes the id after the highest, and takes one after it if that belongs 
   await save(page, { Id: '9', Name: 'mine' });
   await says(page, 'its id cannot be used again: choose a different one (40010).');
   await proposes('9');
+  await save(page, { Id: '7' });
+  await says(page, 'Another plant has this id already: choose a different one (40009).');
 
   // Where the last id is taken, the time is one.
   stored.set(LAST, { id: LAST, name: 'Pinus' });
@@ -204,7 +217,7 @@ test('takes an id with spaces around it, and says what an id is', async () => {
   expect(stored.get(9n)).toEqual({ id: 9n, name: 'pasted' });
 });
 
-test('saves what was edited, leaves the rest as it is stored, and shows what somebody else has changed', async () => {
+test('saves what was edited alone, and shows what somebody else has changed', async () => {
   // A field would make line feeds of its carriage returns.
   const tag = 'their\rtag';
   const { stored, store, page } = await openWith([
@@ -234,4 +247,8 @@ test('saves what was edited, leaves the rest as it is stored, and shows what som
   await save(page, { Name: 'mine' });
   await dialog(page).waitFor({ state: 'hidden' });
   expect(stored.get(1n)).toEqual({ id: 1n, name: 'mine' });
+  await openPlant(page, 1, { Name: 'mine' });
+  await store.remove(1n);
+  await save(page, { Name: 'late' });
+  await says(page, 'This plant was deleted (41000).');
 });

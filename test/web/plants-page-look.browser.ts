@@ -45,19 +45,11 @@ async function violations(page: Page, rule = 'target-size'): Promise<string[]> {
   );
 }
 
-/** What one can press or type in and is less than 24 pixels high or wide, wherever it stands; of a box, its label. */
-const smallTargets = (page: Page): Promise<string[]> =>
-  page.evaluate<string[]>(`[...document.querySelectorAll('a, button, input, select, textarea, summary')]
-    .filter((target) => target.checkVisibility() && !target.matches('.hidden'))
-    .map((target) => [target, (target.matches('[type=checkbox], [type=radio]') ? target.labels[0] : target).getBoundingClientRect()])
-    .filter(([, { width, height }]) => width < 24 || height < 24)
-    .map(([{ outerHTML }, { width, height }]) => outerHTML + ': ' + width + ' x ' + height)`);
-
 const LIST = 'Nummer;Bezeichnung;Art\r\n1;Monstera;Zimmerpflanze\r\n2;;Baum\r\nvier;Salvia;Kraut\r\n';
 
-/** Dialogs that scroll sideways. */
-const WIDER_THAN_IT_SHOWS = `[...document.querySelectorAll('dialog')]
-  .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth).map(({ id }) => id)`;
+/** What scrolls sideways. */
+const WIDER_THAN_IT_SHOWS = `[...document.querySelectorAll('html, dialog')]
+  .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth).map(({ outerHTML }) => outerHTML.slice(0, 50))`;
 
 const LOOKS = [320, 1280].flatMap((width) => [
   { width, colorScheme: 'light', forcedColors: 'active' } as const,
@@ -73,18 +65,16 @@ async function isAccessible(page: Page, text: string): Promise<void> {
     await page.emulateMedia(media);
     const found = {
       violations: await violations(page),
-      small: await smallTargets(page),
-      width: await page.evaluate('document.documentElement.scrollWidth'),
       wider: await page.evaluate(WIDER_THAN_IT_SHOWS),
     };
-    expect({ text, media, ...found }).toEqual({ text, media, violations: [], small: [], width, wider: [] });
+    expect({ text, media, ...found }).toEqual({ text, media, violations: [], wider: [] });
   }
 }
 
 const pressInDialog = (page: Page, name: string) =>
   page.locator('dialog[open]').last().getByRole('button', { name, exact: true }).click();
 
-test('is accessible without a token, without plants, with a list, a selection and an undo', async () => {
+test('is accessible without token or plants, with a list, a selection, an undo', async () => {
   const { url, page } = await openWith(PLANTS);
   const { page: signedOut } = await open(url);
   await isAccessible(signedOut, 'Access token');
@@ -137,10 +127,8 @@ test('is accessible in its dialogs', async () => {
   await pressInDialog(page, 'Close');
 
   await drop(page, 'plants.csv', JSON.stringify([LIST]));
-  const choose = (column: string, name: string) => dialog(page).getByLabel(column).selectOption(name);
-  await choose('the name', 'Bezeichnung');
-  await choose('the id', 'Nummer');
-  await choose('the tag', 'Art');
+  for (const [column, name] of Object.entries({ id: 'Nummer', name: 'Bezeichnung', tag: 'Art' }))
+    await dialog(page).getByLabel(`the ${column}`).selectOption(name);
   await dialog(page).locator('#import-plants').getByText('Zimmerpflanze').waitFor();
   await isAccessible(page, 'The first plants, as they will be');
   await page.route(/import\?/, () => {});
@@ -152,7 +140,7 @@ test('is accessible in its dialogs', async () => {
   await isAccessible(page, 'Import finished');
 });
 
-test('is accessible in each trouble, and saves in the end what was typed before them', async () => {
+test('is accessible in each trouble, and saves what was typed before it', async () => {
   let accepted = TOKEN;
   const verifyToken = (token: string) => (token === accepted ? { permissions: allPermissions } : undefined);
   const { page, store, stored } = await openWith(PLANTS, { verifyToken });
@@ -160,8 +148,10 @@ test('is accessible in each trouble, and saves in the end what was typed before 
   await page.route('**/changes?*', (route) => route.fulfill({ json: held }));
   // The request that waits comes from the service.
   await store.add({ id: 1_000n, name: 'before' });
-  await isAccessible(page, 'Live, held back for 1,234 s');
+  await says(page, 'Live, held back for 1,234 s');
+  await isAccessible(page, 'the database is busy with a long task');
   await page.unrouteAll();
+  await page.getByText('Live', { exact: true }).waitFor();
   await openPlant(page, 1, { Name: 'Monstera deliciosa' });
   await fillIn(page, { Name: 'mine' });
   await page.context().setOffline(true);

@@ -24,7 +24,7 @@ import { migratedDatabase } from '../support/test-database.ts';
 
 /* The page without a token, with one that is withdrawn, and while the service or its database fails. */
 
-test('is signed in by the link of the start message, and keeps the token where nobody else gets it', async () => {
+test('is signed in by the link of the start message, whose token nobody else gets', async () => {
   const folder = await temporaryFolder();
   const service = await startService(folder);
   const link = /^Plants: (\S+)$/m;
@@ -66,8 +66,8 @@ async function openInMemory(verifyToken?: TokenVerifier, hash = `#token=${TOKEN}
   return { stored, page };
 }
 
-test('asks for a token, says why one is not accepted, and asks again when it is revoked', async () => {
-  let accepted = 'a-token-that-is-revoked';
+test('asks for a token, and says so where one is not accepted', async () => {
+  const accepted = 'a-token-that-is-accepted';
   const { page } = await openInMemory(
     (token) => (token === accepted ? { permissions: allPermissions } : undefined),
     '',
@@ -79,12 +79,6 @@ test('asks for a token, says why one is not accepted, and asks again when it is 
   await signIn(page, `https://plants.example/#token=${accepted}&tag=tree`);
   await row(page, 1).waitFor();
   expect(await page.evaluate('[sessionStorage.length, localStorage.length]')).toEqual([0, 1]);
-  accepted = 'a-token-that-is-new';
-  await row(page, 1).click();
-  await says(page, '(40101).');
-  expect(await page.getByText('40101').count()).toBe(1);
-  await signIn(page, accepted);
-  await showsForm(page, { Id: '1', Name: 'Ficus' });
 });
 
 test('needs no symbolic links of the repository, which Git does not make everywhere', async () => {
@@ -124,7 +118,7 @@ test('shows a 503 while the database is away, and does what was wanted once it i
 });
 
 test.each(['', '#token=%', '#token=%E2%82%AC'])(
-  'is let in by a link while it asks for a token, as at /%s, and says what keeps a plant away',
+  'is let in by a link while it asks for a token, as at /%s',
   async (hash) => {
     const { stored, page } = await openInMemory(undefined, hash);
     await page.getByLabel('Token', { exact: true }).waitFor();

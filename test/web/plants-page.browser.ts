@@ -39,8 +39,14 @@ async function startShared(start = onPostgres) {
   };
 }
 
+const find = (page: Page, text: string) => page.getByLabel('Find').fill(text);
+const ids = (page: Page) =>
+  page.locator('#rows tr').evaluateAll((rows) => rows.map(({ id }) => Number(id.slice('plant-'.length))));
+const shows = (page: Page, wanted: number[]) => eventually(async () => `${await ids(page)}` === `${wanted}`);
+const isFirst = (page: Page, id: number) => eventually(async () => (await ids(page))[0] === id);
+
 test.each(databases)(
-  'adds plants with ids at both ends of int64, changes one and deletes the other: on %s',
+  'adds plants at both ends of int64, changes one, deletes the other: on %s',
   async (_name, start) => {
     const { url, stored } = await startShared(start);
     const { page } = await openPlants(url);
@@ -115,19 +121,13 @@ test('shows every text as it is stored, and leaves it so', async () => {
   }
 });
 
-test('shows the plants with a tag, also with the empty one, and what others do within a second', async () => {
+test('shows the plants with a tag, and what others do within a second', async () => {
   const { url, create, change, remove } = await startShared();
   for (const id of [1, 2, 3, 4]) await create(id, `plant ${id}`, ['a & b', ''][id % 2]);
   await create(5, 'plant 5');
   await create(6, 'deleted');
   await remove(6);
   const { page } = await openPlants(url);
-  const rows = page.locator('#rows tr');
-  const shows = (ids: number[]) =>
-    eventually(async () => {
-      const shown = await rows.evaluateAll((all) => all.map(({ id }) => Number(id.slice('plant-'.length))));
-      return shown.join() === ids.join();
-    });
   /** How long it has taken to show what others have done. */
   const taken: number[] = [];
   async function soon(isShown: Promise<void>): Promise<void> {
@@ -135,44 +135,29 @@ test('shows the plants with a tag, also with the empty one, and what others do w
     await isShown;
     taken.push(performance.now() - start);
   }
-  await shows([1, 2, 3, 4, 5]);
+  await shows(page, [1, 2, 3, 4, 5]);
   await page.getByLabel('Tag', { exact: true }).first().fill('a & b');
   await page.keyboard.press('Enter');
-  await shows([2, 4]);
+  await shows(page, [2, 4]);
   await create(8, 'with the tag', 'a & b');
-  await soon(shows([2, 4, 8]));
+  await soon(shows(page, [2, 4, 8]));
   await create(7, 'without the tag');
   await change(2, 'plant 2');
-  await soon(shows([4, 8]));
+  await soon(shows(page, [4, 8]));
   await press(page, 'Show all');
-  await shows([1, 2, 3, 4, 5, 7, 8]);
+  await shows(page, [1, 2, 3, 4, 5, 7, 8]);
   await change(5, 'changed');
   await soon(eventually(() => row(page, 5).getByText('changed').isVisible()));
   await remove(5);
-  await soon(shows([1, 2, 3, 4, 7, 8]));
+  await soon(shows(page, [1, 2, 3, 4, 7, 8]));
   // A busy machine may delay one.
   expect(taken.toSorted((a, b) => a - b)[2]).toBeLessThan(1_000);
   await says(page, '6 plants');
 
   await row(page, 1).getByRole('button').click();
-  await shows([1, 3]);
+  await shows(page, [1, 3]);
   await press(page, 'no tag');
-  await shows([2, 7]);
-});
-
-test('says what the service refuses, with its number', async () => {
-  const { url, create, remove } = await startShared();
-  await create(1, 'Ficus');
-  const { page } = await openPlants(url);
-  await addPlant(page, 1, 'another');
-  await says(page, 'Another plant has this id already: choose a different one (40009).');
-  page.once('dialog', (question) => question.accept());
-  await press(page, 'Close');
-
-  await openPlant(page, 1, { Name: 'Ficus' });
-  await remove(1);
-  await save(page, { Name: 'late' });
-  await says(page, 'This plant was deleted (41000).');
+  await shows(page, [2, 7]);
 });
 
 test('shows no buttons that a token for reading may not use', async () => {
@@ -187,7 +172,7 @@ test('shows no buttons that a token for reading may not use', async () => {
   expect(await page.getByRole('checkbox', { name: 'Select 1' }).isVisible()).toBe(false);
 });
 
-test('selects from the last selected plant on, not from one that is not selected any more', async () => {
+test('selects from the last selected plant on, not from one that was deselected', async () => {
   const { stored, page } = await openWith(Array.from({ length: 9 }, (_, n) => ({ id: BigInt(n), name: `plant ${n}` })));
   const box = (id: number) => row(page, id).getByRole('checkbox');
   for (let twice = 0; twice < 2; twice++) await box(1).click();
@@ -206,7 +191,7 @@ test('selects from the last selected plant on, not from one that is not selected
   await says(page, '3 selected');
 });
 
-test('gives several plants a tag, and deletes them, unless somebody else has changed one', async () => {
+test('tags and deletes several plants, unless somebody else has changed one', async () => {
   const { url, create, change, stored } = await startShared();
   for (let id = 1; id <= 6; id++) await create(id, `plant ${id}`, 'old');
   const { page } = await openPlants(url);
@@ -260,7 +245,7 @@ test('gives several plants a tag, and deletes them, unless somebody else has cha
 
 const isLive = (page: Page) => page.getByText('Live', { exact: true });
 
-test('goes on after a response of a proxy to its feed, or of a service that has failed', async () => {
+test('goes on after a response to its feed by a proxy, by a failed service, or none', async () => {
   const { store: plants, page } = await openWith();
   let id = 0n;
   for (const [status, body, words] of [
@@ -269,8 +254,9 @@ test('goes on after a response of a proxy to its feed, or of a service that has 
     [502, '{', '(502'],
     [200, '{"status":"ok"}', '(200'],
     [404, '<html>Not Found</html>', '(404'],
+    [0, '', 'No connection to the service. Trying again …'],
   ] as const) {
-    await page.route('**/changes?*', (route) => route.fulfill({ status, body }));
+    await page.route('**/changes?*', (route) => (status > 0 ? route.fulfill({ status, body }) : undefined));
     // What the page waits for now comes from the service, and what it asks for next from the route.
     await plants.add({ id: ++id, name: 'before' });
     await says(page, words);
@@ -282,31 +268,7 @@ test('goes on after a response of a proxy to its feed, or of a service that has 
   }
 });
 
-test('does not say Live for long while the feed hangs', async () => {
-  const { store: plants, page } = await openWith();
-  await page.route('**/changes?*', () => undefined);
-  await plants.add({ id: 1n, name: 'before' });
-  await row(page, 1).waitFor();
-  await isLive(page).waitFor({ state: 'hidden' });
-  await says(page, 'No connection to the service. Trying again …');
-  await page.unrouteAll();
-  await isLive(page).waitFor();
-});
-
-test('says for how long an open transaction has held back the changes of others', async () => {
-  const { store: plants, page } = await openWith();
-  await isLive(page).waitFor();
-  const held = { changes: [], next: '1', atEnd: true, heldBackSeconds: 1_234 };
-  await page.route('**/changes?*', (route) => route.fulfill({ json: held }));
-  // The request that waits comes from the service.
-  await plants.add({ id: 1n, name: 'before' });
-  await says(page, 'Live, held back for 1,234 s');
-  await says(page, 'the database is busy with a long task');
-  await page.unrouteAll();
-  await isLive(page).waitFor();
-});
-
-test('keeps 50,000 of 80,000 plants that others add, has the service search them then, and says what it cannot', async () => {
+test('keeps 50,000 of 80,000 plants, has the service search, and says what it cannot', async () => {
   const { store: plants, page } = await openWith();
   const note = page.getByText('There are more than 50,000 plants');
   await says(page, 'No plants yet.');
@@ -351,7 +313,7 @@ test('keeps 50,000 of 80,000 plants that others add, has the service search them
   await isFirst(page, 80_002);
 }, 600_000);
 
-test('loads all plants, orders them by name and tag, both ways, and says so after a reload, too', async () => {
+test('orders plants by id, name and tag, both ways, also after a reload', async () => {
   const { store: plants, page } = await openWith(
     ['Rosa', 'érable', 'Zamia', 'Ficus'].map((name, n) => ({ id: BigInt(n), name, ...(n > 1 && { tag: `${9 - n}` }) })),
   );
@@ -400,27 +362,18 @@ async function openSearch() {
   return { plants, page };
 }
 
-const find = (page: Page, text: string) => page.getByLabel('Find').fill(text);
-const ids = (page: Page) =>
-  page.locator('#rows tr').evaluateAll((rows) => rows.map(({ id }) => Number(id.slice('plant-'.length))));
-const shows = (page: Page, wanted: number[]) => eventually(async () => `${await ids(page)}` === `${wanted}`);
-const isFirst = (page: Page, id: number) => eventually(async () => (await ids(page))[0] === id);
-
 test.each([
   ['konigin', [6]],
   ['ROSA rotk', [5]],
   [' rotk  rosa ', [5]],
   ['rosa', [5, 6]],
   ['7', [7]],
-] as const)(
-  'finds plants by words of their names in any order, without accents, and by their ids: %s',
-  async (text, found) => {
-    const { page } = await openSearch();
-    await find(page, text);
-    await shows(page, [...found]);
-    await says(page, `${found.length} of 4 plants`);
-  },
-);
+] as const)('finds plants by words in any order, without accents, and by ids: %s', async (text, found) => {
+  const { page } = await openSearch();
+  await find(page, text);
+  await shows(page, [...found]);
+  await says(page, `${found.length} of 4 plants`);
+});
 
 test('proposes what matches where nothing does, and finds plants without a tag', async () => {
   const { plants, page } = await openSearch();
@@ -448,7 +401,7 @@ test('proposes what matches where nothing does, and finds plants without a tag',
   await shows(page, [1, 5, 6, 7, 8]);
 });
 
-test('offers the tags in use to click and while one types, in the table and in the editor, and those that come later', async () => {
+test('offers the tags in use, also those that come later, in table and editor', async () => {
   const { plants, page } = await openSearch();
   const offered = (where: string) => page.locator(`#${where} button`).allTextContents();
   await eventually(async () => `${await offered('tags')}` === 'herb,shrub,tree');

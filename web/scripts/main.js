@@ -15,7 +15,7 @@ import { rowSelection } from './table/selection.js';
 import { plantTable } from './table/table.js';
 import { viewIn } from './table/view.js';
 import { tagChoices } from './tag-choices.js';
-import { cut, nodesOf, numberOf } from './texts.js';
+import { nodesOf, numberOf } from './texts.js';
 import { forgetToken, takeToken } from './token.js';
 import { welcome } from './welcome.js';
 
@@ -71,7 +71,7 @@ function apply(/** @type {readonly Change[]} */ changes) {
 function done(/** @type {Plant} */ plant, /** @type {Former | undefined} */ former) {
   const { id, name } = plant;
   apply([plant]);
-  const words = [`${former ? 'Changed' : 'Added'} ${id} `, ...nodesOf(cut(name))];
+  const words = [`${former ? 'Changed' : 'Added'} ${id} `, ...nodesOf(name)];
   if (former) return changed(words, [former]);
   if (list.indexOf(id) < 0) fields.show(list.isLarge() ? { name: `${id}` } : { order: list.view().order });
   table.choose(id);

@@ -2,15 +2,12 @@ import { send } from './api.js';
 import { latest, make, write } from './dom.js';
 import { nodesOf } from './texts.js';
 
+/** @typedef {HTMLInputElement | HTMLTextAreaElement} Field */
 /**
  * @typedef {object} TagChoices
  * @property {() => Promise<void>} load asks the service which there are; where it cannot say, none is offered
- * @property {(choice: TagChoice) => () => void} offer offers those that have what is typed there, and returns what offers them again
- */
-/**
- * Tags that are offered in a place of the page, for a field.
- *
- * @typedef {{ place: string, field: HTMLInputElement | HTMLTextAreaElement, isChoice(tag: string): boolean, choose(tag: string): void }} TagChoice
+ * @property {(place: string, field: Field, choose?: (tag: string) => void) => () => void} offer offers those that have what
+ *   is typed in a field; returns what offers them again
  */
 
 /** Longer tags are no choice: they would take a line of their own. */
@@ -41,11 +38,11 @@ export function tagChoices() {
         // The list says what is wrong.
       }
     },
-    offer({ place, field, isChoice, choose }) {
+    offer(place, field, choose = (tag) => take(field, tag)) {
       let most = FIRST;
       function draw() {
         const typed = field.value.toLowerCase();
-        const fitting = tags.filter((tag) => isChoice(tag) && tag.toLowerCase().includes(typed));
+        const fitting = tags.filter((tag) => tag !== field.value && tag.toLowerCase().includes(typed));
         const buttons = fitting.slice(0, most).map((tag) => {
           const button = make('button', { type: 'button', className: 'tag' }, ...nodesOf(tag));
           button.onclick = () => choose(tag);
@@ -63,4 +60,11 @@ export function tagChoices() {
       return draw;
     },
   };
+}
+
+/** Puts a tag into a field, as somebody would who types it. */
+function take(/** @type {Field} */ field, /** @type {string} */ tag) {
+  field.value = tag;
+  field.dispatchEvent(new InputEvent('input', { bubbles: true }));
+  field.focus();
 }

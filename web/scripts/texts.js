@@ -1,6 +1,5 @@
+/** @import { Plant } from './api.js' */
 import { make } from './dom.js';
-
-/** A text, or its beginning and its number of characters. @typedef {string | { start: string, length: number }} Shown */
 
 /** Stands for a space at an end of a text, since no text has U+0000. */
 const EDGE = '\0';
@@ -14,25 +13,22 @@ const SEEN = `\\p{RGI_Emoji}|(?<=${LETTER})[\\u200C\\u200D](?=${LETTER})`;
 const UNSEEN = `${EDGE}+|[\\p{Cc}\\p{Cf}\\p{Default_Ignorable_Code_Point}\\p{Zl}\\p{Zp}\\u2800[\\p{Zs}--[ ]]]`;
 const PARTS = new RegExp(`(${SEEN})|(${UNSEEN})`, 'v');
 
-/** What is kept of a text that has more than so many characters. @returns {Shown} */
-export function cut(/** @type {string} */ text, most = 200) {
-  if (text.length <= most) return text;
-  // Joined, since a slice would keep the whole text in memory.
-  return { start: Array.from(text.slice(0, most)).join('').toWellFormed(), length: Array.from(text).length };
-}
-
 export const numberOf = (/** @type {number} */ count) => count.toLocaleString('en');
 export const charactersOf = (/** @type {number} */ count) => `${numberOf(count)} characters`;
 export const plantsOf = (/** @type {number} */ count) => `${numberOf(count)} ${count === 1 ? 'plant' : 'plants'}`;
 
-/** What shows a text in one line, with signs for what nobody would see. @returns {Node[]} */
-export function nodesOf(/** @type {Shown} */ shown) {
-  if (shown === '') return [make('span', { className: 'sign' }, 'empty')];
-  const { start, length } = typeof shown === 'string' ? { start: shown, length: 0 } : shown;
+/** What shows a text in one line, with signs for what nobody would see; of a long one the beginning. @returns {Node[]} */
+export function nodesOf(/** @type {string} */ text, most = 200) {
+  if (text === '') return [make('span', { className: 'sign' }, 'empty')];
   // Isolated: its direction ends with it.
-  const text = make('bdi', {}, ...signed(withEdges(start)));
-  return length === 0 ? [text] : [text, make('span', { className: 'length' }, charactersOf(length))];
+  const start = make('bdi', {}, ...signed(withEdges(text.slice(0, most).toWellFormed())));
+  if (text.length <= most) return [start];
+  return [start, make('span', { className: 'length' }, charactersOf(Array.from(text).length))];
 }
+
+/** The cells of a plant in a table that is only read. */
+export const cellsOf = (/** @type {Plant} */ { id, name, tag }) =>
+  [[`${id}`], nodesOf(name), tag === undefined ? [] : nodesOf(tag)].map((nodes) => make('td', {}, ...nodes));
 
 const withEdges = (/** @type {string} */ text) => text.replace(/^ +| +$/g, (spaces) => EDGE.repeat(spaces.length));
 

@@ -3,7 +3,7 @@
 /** @import { Former } from './several.js' */
 import { put, send } from '../api.js';
 import { byId, latest, onClick, write } from '../dom.js';
-import { cut, nodesOf } from '../texts.js';
+import { nodesOf } from '../texts.js';
 import { keepEdits } from './keep-edits.js';
 import { newPlants } from './new-plant.js';
 import { saveByEnter, textField } from './text-field.js';
@@ -16,7 +16,7 @@ export function plantEditor(
   const [dialog, form] = [byId('editor', HTMLDialogElement), byId('plant', HTMLFormElement)];
   const id = byId('plant-id', HTMLInputElement);
   const [name, tag] = [textField('plant-name', 1_000), textField('plant-tag', 200)];
-  const offerTags = choices.offer(tag.choice('plant-tags'));
+  const offerTags = choices.offer('plant-tags', byId('plant-tag', HTMLTextAreaElement));
   /** The plant as it was last read; undefined while a plant is added. */
   let stored = /** @type {Plant | undefined} */ (undefined);
   let etag = '';
@@ -102,7 +102,7 @@ export function plantEditor(
     if (!form.reportValidity()) return;
     submit((plant) => {
       add(plant.tag);
-      write('editor-done', `Added ${plant.id} `, ...nodesOf(cut(plant.name)));
+      write('editor-done', `Added ${plant.id} `, ...nodesOf(plant.name));
     });
   });
   form.oninput = () => dialog.classList.add('edited');

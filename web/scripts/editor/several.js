@@ -4,7 +4,6 @@
 /** @import { TagChoices } from '../tag-choices.js' */
 import { put, send } from '../api.js';
 import { byId, latest, onClick, write } from '../dom.js';
-import { rowOf } from '../table/loaded-plants.js';
 import { numberOf, plantsOf } from '../texts.js';
 import { saveByEnter, textField } from './text-field.js';
 
@@ -32,7 +31,7 @@ export function severalPlants(selection, choices, { apply, failed, done: report 
   const [dialog, form] = [byId('several', HTMLDialogElement), byId('several-form', HTMLFormElement)];
   const [bar, refusals] = [byId('several-progress', HTMLProgressElement), byId('several-refused', HTMLTextAreaElement)];
   const tagField = textField('several-tag', 200);
-  const offerTags = choices.offer(tagField.choice('several-tags'));
+  const offerTags = choices.offer('several-tags', byId('several-tag', HTMLTextAreaElement));
   let rows = /** @type {readonly Row[]} */ ([]);
   let kind = /** @type {keyof typeof WORDS} */ ('deleting');
   const runs = latest();
@@ -56,7 +55,7 @@ export function severalPlants(selection, choices, { apply, failed, done: report 
     rows = selection.rows();
     tagField.fill(undefined);
     offerTags();
-    const { size } = new Set(rows.flatMap(({ tag }) => (tag === undefined ? [] : JSON.stringify(tag))));
+    const { size } = new Set(rows.flatMap(({ tag }) => tag ?? []));
     const tags = size === 1 ? 'one tag' : `${numberOf(size)} different tags`;
     write('several-replaced', size > 0 ? `This replaces ${tags}.` : '');
     show('asking', rows.length);
@@ -68,7 +67,8 @@ export function severalPlants(selection, choices, { apply, failed, done: report 
     const path = `plants/${row.id}`;
     const { body, headers } = await send('GET', path, request);
     const plant = /** @type {Plant} */ (body);
-    if (textsOf(rowOf(plant)) !== textsOf(row)) throw new Error('Somebody else has changed this plant.');
+    const isSame = plant.name === row.name && plant.tag === row.tag;
+    if (!isSame) throw new Error('Somebody else has changed this plant.');
     const conditional = { ...request, ifMatch: headers.get('ETag') ?? '' };
     if (kind === 'deleting') {
       await send('DELETE', path, conditional);
@@ -154,5 +154,3 @@ export function severalPlants(selection, choices, { apply, failed, done: report 
     },
   };
 }
-
-const textsOf = (/** @type {Row} */ { name, tag }) => JSON.stringify([name, tag]);

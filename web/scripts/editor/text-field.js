@@ -1,6 +1,5 @@
-/** @import { TagChoice } from '../tag-choices.js' */
 import { byId, make, write } from '../dom.js';
-import { charactersOf, cut, nodesOf } from '../texts.js';
+import { charactersOf, nodesOf } from '../texts.js';
 
 /** The field of the editor for one text of a plant, with its note. The service takes at most so many characters. */
 export function textField(/** @type {string} */ id, /** @type {number} */ most) {
@@ -16,7 +15,7 @@ export function textField(/** @type {string} */ id, /** @type {number} */ most) 
     shown = field.value;
     checkLength();
     // A field shows no signs.
-    const signs = make('span', {}, ...nodesOf(cut((text ?? '').replaceAll('\n', ' '))));
+    const signs = make('span', {}, ...nodesOf((text ?? '').replaceAll('\n', ' ')));
     write(`${id}-note`, ...(text && signs.querySelector('.sign') ? ['As stored: ', signs] : []));
   }
 
@@ -28,24 +27,13 @@ export function textField(/** @type {string} */ id, /** @type {number} */ most) 
 
   return {
     fill,
-    /** Offers tags in this place, until one is there. @returns {TagChoice} */
-    choice: (/** @type {string} */ place) => ({
-      place,
-      field,
-      isChoice: (tag) => tag !== '' && tag !== field.value,
-      choose(tag) {
-        field.value = tag;
-        field.dispatchEvent(new InputEvent('input', { bubbles: true }));
-        field.focus();
-      },
-    }),
     focus: () => field.focus(),
     /** What is to be stored: what nobody has edited stays as it is, also where a field cannot hold it. */
     text: () => (field.value === shown ? stored : field.value || undefined),
     /** Shows what somebody else has stored, beside what is typed. */
     compare(/** @type {string | undefined} */ text) {
       if (field.value === shown) fill(text);
-      write(`${id}-theirs`, ...(text === undefined ? ['none'] : nodesOf(cut(text, 1_000))));
+      write(`${id}-theirs`, ...(text === undefined ? ['none'] : nodesOf(text, 1_000)));
     },
   };
 }

@@ -1,7 +1,7 @@
 /** @import { Change, Failed, Plant } from '../api.js' */
 import { send } from '../api.js';
 import { onClick, write } from '../dom.js';
-import { cut, nodesOf } from '../texts.js';
+import { nodesOf } from '../texts.js';
 
 /** Milliseconds during which a deletion can be undone. */
 const TIME = 10_000;
@@ -51,7 +51,7 @@ export function undoing({ apply, updated, failed }) {
       sent.then(() => apply([{ id, deleted: true }]), refused).finally(end);
     };
     leaving.add(id);
-    say([`${id} `, ...nodesOf(cut(name)), ' will be deleted in ten seconds.'], () => {
+    say([`${id} `, ...nodesOf(name), ' will be deleted in ten seconds.'], () => {
       stop();
       end();
     });

@@ -4,7 +4,7 @@
 import { byId, latest, make, write } from '../dom.js';
 import { errorOf } from '../errors.js';
 import { queryOf } from '../table/view.js';
-import { cut, nodesOf } from '../texts.js';
+import { nodesOf } from '../texts.js';
 import { currentToken } from '../token.js';
 
 /** In CSV: an id that spreadsheets round, since they keep 15 digits of a number. */
@@ -72,8 +72,8 @@ export function downloadDialog(
   byId('download-list', HTMLElement).onclick = () => {
     wanted = view();
     const { tag, name, untagged } = wanted;
-    const withTag = tag === undefined ? [] : [' with the tag ', ...nodesOf(cut(tag))];
-    const withName = name === undefined ? [] : [' that are found by ', ...nodesOf(cut(name))];
+    const withTag = tag === undefined ? [] : [' with the tag ', ...nodesOf(tag)];
+    const withName = name === undefined ? [] : [' that are found by ', ...nodesOf(name)];
     const limits = [...withTag, ...(untagged ? [' without a tag'] : []), ...withName];
     write('download-what', limits.length > 0 ? 'The plants' : 'All plants', ...limits);
     for (const id of ['download-problem', 'download-progress', 'download-done']) write(id);

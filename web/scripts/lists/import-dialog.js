@@ -5,7 +5,7 @@ import { folded, plantIn } from '../../../src/lists/records.js';
 import { send } from '../api.js';
 import { byId, make, write } from '../dom.js';
 import { freeId, highestPlant } from '../free-id.js';
-import { cut, nodesOf } from '../texts.js';
+import { nodesOf } from '../texts.js';
 import { save, sizeOf } from './download-dialog.js';
 import { dropZone } from './drop-zone.js';
 import { addSameNames, fillForm, readForm, skipsNames } from './import-form.js';
@@ -80,7 +80,7 @@ export function importDialog(/** @type {PlantList} */ plants, /** @type {Failed}
     const read = plant && (await send('GET', `plants/${plant.id}`, request).catch(() => undefined));
     request.signal?.throwIfAborted();
     [list, layout] = [found, own];
-    write('import-what', ...nodesOf(cut(file.name)), `, ${sizeOf(file.size)}, ${found.encoding}`);
+    write('import-what', ...nodesOf(file.name), `, ${sizeOf(file.size)}, ${found.encoding}`);
     form.className = read?.headers.get('Allow')?.includes('PUT') ? 'may-replace' : '';
     fillForm(found, own, free);
     show('looking');
@@ -114,7 +114,7 @@ export function importDialog(/** @type {PlantList} */ plants, /** @type {Failed}
       const known = new Set(how.names);
       const first = recordsOf(how).filter(({ name = '' }) => !known.has(folded(name)));
       const rows = [...first.flatMap(plantIn).take(SHOWN)].map(({ id, name, tag }) => {
-        const cells = [[`${id}`], nodesOf(cut(name)), tag === undefined ? [] : nodesOf(cut(tag))];
+        const cells = [[`${id}`], nodesOf(name), tag === undefined ? [] : nodesOf(tag)];
         return make('tr', {}, ...cells.map((nodes) => make('td', {}, ...nodes)));
       });
       write('import-plants', ...rows);

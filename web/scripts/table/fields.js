@@ -8,7 +8,7 @@ import { plantsOf } from '../texts.js';
 import { isElsewhere, isFiltered, keepInAddress, viewIn, wordsOf } from './view.js';
 
 /** Milliseconds after the last key until the service searches. */
-const TYPING = 300;
+const TYPING_MS = 300;
 
 /** What says which plants the table shows, for people and in the address. */
 export function viewFields(
@@ -38,35 +38,27 @@ export function viewFields(
     offerTags();
   }
 
-  /** Another limit with what the fields say; of a tag that its field cannot hold as it is, that it was not changed. */
-  function showFields(/** @type {View} */ limit = {}) {
-    const { tag: former, untagged } = list.view();
-    const isSame = tag.value === former?.replace(/[\r\n]/g, '');
-    const chosen = isSame ? former : tag.value || undefined;
-    const other = chosen === undefined ? untagged : undefined;
-    show({ name: typedName(), tag: chosen, untagged: other, order: order.value || undefined, ...limit });
-  }
-
-  const offerTags = choices.offer({
-    place: 'tags',
-    field: tag,
-    isChoice: (chosen) => chosen !== list.view().tag,
-    choose: (chosen) => showFields({ tag: chosen, untagged: undefined }),
-  });
-  byId('limits', HTMLFormElement).onsubmit = () => showFields();
+  /** What is shown; the name counts at once, also where it was typed just before. @returns {View} */
+  const view = () => ({ ...list.view(), name: typedName() });
+  const limit = (/** @type {View} */ limits = {}) => show({ ...view(), ...limits });
+  const offerTags = choices.offer('tags', tag, (chosen) => limit({ tag: chosen, untagged: undefined }));
+  byId('limits', HTMLFormElement).onsubmit = () => {
+    const isSame = tag.value === (list.view().tag ?? '');
+    limit(isSame ? {} : { tag: tag.value || undefined, untagged: undefined });
+  };
   name.oninput = () => {
     clearTimeout(typing);
-    typing = setTimeout(showFields, list.isLarge() ? TYPING : 0);
+    typing = setTimeout(limit, list.isLarge() ? TYPING_MS : 0);
   };
-  order.onchange = () => showFields();
+  order.onchange = () => limit({ order: order.value || undefined });
   for (const head of heads) {
     const { value } = head;
     head.onclick = () => {
       const isUp = (list.view().order ?? '') === value;
-      showFields({ order: isUp ? (value ? `-${value}` : 'desc') : value || undefined });
+      limit({ order: isUp ? (value ? `-${value}` : 'desc') : value || undefined });
     };
   }
-  untagged.onclick = () => showFields({ tag: undefined, untagged: list.view().untagged ? undefined : '1' });
+  untagged.onclick = () => limit({ tag: undefined, untagged: list.view().untagged ? undefined : '1' });
   onClick('show-all', () => show({ order: list.view().order }));
   fill(list.view());
 
@@ -88,8 +80,7 @@ export function viewFields(
 
   return {
     show,
-    /** The name counts at once, also where it was typed just before. @returns {View} */
-    view: () => ({ ...list.view(), name: typedName() }),
+    view,
     /** Shows what the address says, if that is something else. */
     showAddress() {
       if (isElsewhere(list.view())) show(viewIn(location.hash));

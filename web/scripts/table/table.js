@@ -71,7 +71,7 @@ export function plantTable(
       activate(list.indexOf(id));
       if (target === box || shiftKey || ctrlKey || metaKey) {
         select(shiftKey);
-      } else if (typeof tag === 'string' && target instanceof Element && target.closest('.tag')) events.showTag(tag);
+      } else if (tag !== undefined && target instanceof Element && target.closest('.tag')) events.showTag(tag);
       else events.open(id);
     };
     return element;
