@@ -31,10 +31,10 @@ export function openPostgresStore(
   const gate = migrationGate(database, log);
   const ensureRegistered = registerEndpoints(database, names);
   const writeGate = names.length === 0 ? gate : registrationGate(ensureRegistered, gate, log);
-  const run = runner(database, { gate, writeGate, timeout, onFailure: failure.note, withAdvice });
+  const executor = runner(database, { gate, writeGate, timeout, onFailure: failure.note, withAdvice });
+  const { run } = executor;
   const { heldBack, ...store } = sqlStore({
-    run,
-    failureOf,
+    ...executor,
     timeout,
     maxRunning: foreground(database),
     holder: holderIn(database),
@@ -45,7 +45,7 @@ export function openPostgresStore(
     ...store,
     description,
     // If the database does not respond now, the gate finds out later.
-    hasFeed: async () => !((await dialectOf(database).catch(() => undefined))?.log instanceof PlantStoreError),
+    hasFeed: async () => (await dialectOf(database).catch(() => undefined))?.distributed === undefined,
     ready: readiness(database, names, { log, recentProblem: failure.problem, heldBack }),
     positions: webhookPositions(run, names, ensureRegistered),
     endpointStates: singleFlight(endpointStates(run)),
@@ -81,7 +81,7 @@ export async function withPostgres<Result>(
   say(`On: ${database.description}`);
   try {
     await requireMigrations(database);
-    const run = runner(database, { gate: () => dialectOf(database), timeout: STORE_TIMEOUT, withAdvice });
+    const { run } = runner(database, { gate: () => dialectOf(database), timeout: STORE_TIMEOUT, withAdvice });
     return await work({
       purge: plantPurge(run),
       webhooks: webhookEndpoints(run),

@@ -69,7 +69,7 @@ const webhooksOn = (run: Run, names: readonly string[], entered?: () => Promise<
 });
 
 function webhooksIn(database: Database, names = [ENDPOINT]) {
-  const run = runnerOn(database);
+  const { run } = runnerOn(database);
   const ensureRegistered = registerEndpoints(database, names);
   const query = async (text: string) =>
     (await database.sql.executeQuery<Record<string, unknown>>(CompiledQuery.raw(text))).rows;
@@ -463,7 +463,7 @@ test('counts what waits by the index, also without statistics of the table', asy
   expect(plan).not.toMatch(/(Seq|Bitmap Heap) Scan on plants\b/);
   // No count for metrics.
   const shown = { endpoint: ENDPOINT, position: expect.any(Object), end: expect.any(Object), isParked: false };
-  expect(await endpointStates(runnerOn(database))()).toEqual([shown]);
+  expect(await endpointStates(runnerOn(database).run)()).toEqual([shown]);
 });
 
 test('is told to operators also without the row of the feed, which a restore may have left out', async () => {

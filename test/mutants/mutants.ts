@@ -20,8 +20,8 @@ export const MUTANTS: Readonly<Record<string, readonly Mutant[]>> = {
     ['A purge frees no number of a change.', '1 + max(purged_changed, coalesce(', '1 + max(0, coalesce('],
     [
       'Each change of a plant has a number of its own.',
-      'ofUpdate: sql`(select',
-      'ofUpdate: sql`plants.changed + 0 * (select',
+      'changedByUpdate: sql`(select',
+      'changedByUpdate: sql`plants.changed + 0 * (select',
     ],
   ],
   'adapters/sql/changes/purge.ts': [['Followers that may miss a deletion start again.', 'await note(', 'void (']],
@@ -81,21 +81,14 @@ export const MUTANTS: Readonly<Record<string, readonly Mutant[]>> = {
   'adapters/sql/writes/add-all.ts': [
     ['An import replaces plants only if it is to.', 'replaces ? {} : undefined', '{}'],
   ],
-  'adapters/sql/in-parts.ts': [
-    ['Each gets its own outcome.', 'done.result[index] as', 'done.result[list.length - 1 - index] as'],
+  'adapters/sql/split-on-failure.ts': [
+    ['Each gets its own outcome.', 'outcome.result[index] as', 'outcome.result[list.length - 1 - index] as'],
   ],
   'adapters/sql/writes/write.ts': [
-    ['An UPDATE of unknown outcome is not repeated.', "return phase !== 'update';", 'return true;'],
     [
       'A creation whose response was lost is not told that its own plant is another one.',
-      'list = afterLostInsert(list);',
-      '',
-    ],
-    [
-      'A part of a list that has failed looks up again.',
-      'partsOf(beforeParts(here()))',
-      'partsOf(here())',
-      'needs two changes of one plant in a list that fails, the second on condition of the first (phases.test.ts)',
+      'isUncertain ? phases.afterLostInsert(current()) : current()',
+      'current()',
     ],
   ],
   'adapters/sql/writes/statements.ts': [
@@ -106,12 +99,19 @@ export const MUTANTS: Readonly<Record<string, readonly Mutant[]>> = {
     ],
   ],
   'adapters/sql/writes/phases.ts': [
+    ['An UPDATE of unknown outcome is not repeated.', "attempt.isUncertain && phaseOf(list) === 'update'", 'false'],
+    [
+      'A part of a list that has failed looks up again.',
+      "one.state.at === 'update' ?",
+      "one.state.at === 'retry' ?",
+      'needs two changes of one plant in a list that fails, the second on condition of the first (phases.test.ts)',
+    ],
     ['Of several creations in a list one creates the plant.', 'left.delete(id)', 'left.has(id)'],
     ['Changes of one plant take effect in their order.', 'contents.get(id) ?? row.stored', 'row.stored'],
-    ['A row that has changed meanwhile is read again.', 'missed.has(one.write.id)', 'false'],
+    ['A row that has changed meanwhile is read again.', 'missed.has(one.entry.item.id)', 'false'],
     [
       'Nothing begins that nobody waits for any more.',
-      'if (now >= until) return failed(one, OVERDUE);\n    if (row',
+      'if (now >= entry.until) return failed(one, unavailable(OVERDUE));\n    if (row',
       'if (row',
       'a late statement of the model may come as late',
     ],

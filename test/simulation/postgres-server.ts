@@ -19,7 +19,8 @@ import type { Row } from './table.ts';
 
 export const model: Dialect = {
   ...sqlite,
-  change: { column: sql`, changed`, ofInsert: sql`, transaction_id()`, ofUpdate: sql`transaction_id()` },
+  inserted: { changed: sql`transaction_id()` },
+  changedByUpdate: sql`transaction_id()`,
   lock: () => sql`and is_locked(cast(plants.id as text))`,
 };
 

@@ -12,7 +12,7 @@ import type { Tables } from '../../src/adapters/sql/dialect.ts';
 import { plantFinder } from '../../src/adapters/sql/reads/find.ts';
 import { readsInParts } from '../../src/adapters/sql/reads/reads-in-parts.ts';
 import { plantScanner } from '../../src/adapters/sql/reads/scan.ts';
-import { runner } from '../../src/adapters/sql/run.ts';
+import { type Executor, runner } from '../../src/adapters/sql/run.ts';
 import { listAdder } from '../../src/adapters/sql/writes/add-all.ts';
 import { groupCommit } from '../../src/adapters/sql/writes/group-commit.ts';
 import { plantWriter } from '../../src/adapters/sql/writes/write.ts';
@@ -56,15 +56,18 @@ export function onPostgres(run: Run, faults: PostgresFaults): Stage {
 function opener({ plan: { timeout, batching } }: Run, server: Server, connections: number): Opener {
   return {
     async open(process) {
-      const run = runner({ sql: kyselyOver(server, process), connections, failureOf }, { gate: () => model, timeout });
-      const { announce, ...feed } = changeLog(feedReader(server, process, run));
-      const write = plantWriter(run, failureOf, announce);
+      const executor = runner(
+        { sql: kyselyOver(server, process), connections, failureOf },
+        { gate: () => model, timeout },
+      );
+      const { announce, ...feed } = changeLog(feedReader(server, process, executor.run));
+      const write = plantWriter(executor, announce);
       const options = { ...batching, timeout };
       const store = {
-        ...groupCommit({ write, find: plantFinder(run, failureOf) }, options),
+        ...groupCommit({ write, find: plantFinder(executor) }, options),
         addAll: listAdder(write, { batchRows: batching.maxItems, timeout }),
         ...readsInParts({
-          ...plantScanner(run, failureOf, options),
+          ...plantScanner(executor, options),
           tags: async () => ({ tags: [], next: undefined }),
         }),
         ...feed,
@@ -99,7 +102,7 @@ function kyselyOver(server: Server, process: Process): Kysely<Tables> {
   });
 }
 
-function feedReader(server: Server, process: Process, run: ReturnType<typeof runner>): LogReader {
+function feedReader(server: Server, process: Process, run: Executor['run']): LogReader {
   const ask = <T>(work: () => T) => run('feed', () => server.ask(process, work));
   const end = () => {
     const { changed, id } = server.visible().at(-1) ?? START;

@@ -7,7 +7,7 @@ import { migrateUp } from '../../src/adapters/postgres/schema/migrator.ts';
 import { dialectOf } from '../../src/adapters/postgres/schema/schema-gate.ts';
 import { plantPurge } from '../../src/adapters/sql/changes/purge.ts';
 import type { Dialect } from '../../src/adapters/sql/dialect.ts';
-import { foreground, type Gate, type Run, runner } from '../../src/adapters/sql/run.ts';
+import { type Executor, foreground, type Gate, runner } from '../../src/adapters/sql/run.ts';
 import { sqlStore } from '../../src/adapters/sql/store.ts';
 import type { NewPlant } from '../../src/domain/plant.ts';
 import { execute } from '../../tooling/execute.ts';
@@ -98,13 +98,13 @@ function knownDialect(database: Database): Gate {
 }
 
 /** The way to its statements, without a check of the schema. */
-export function runnerOn(database: Database, timeout = 20_000): Run {
+export function runnerOn(database: Database, timeout = 20_000): Executor {
   return runner(database, { gate: knownDialect(database), timeout, withAdvice });
 }
 
 /** The purge of a database. */
 export function purgeOn(database: Database) {
-  return plantPurge(runnerOn(database));
+  return plantPurge(runnerOn(database).run);
 }
 
 export type TestPlants = UncheckedPlants & Omit<ReturnType<typeof sqlStore>, keyof UncheckedPlants>;
@@ -116,11 +116,10 @@ export function plantsIn(
     batchRows = 256,
     timeout = 20_000,
     schemaReady = knownDialect(database),
-    run = runner(database, { gate: schemaReady, timeout, withAdvice }),
+    executor = runner(database, { gate: schemaReady, timeout, withAdvice }),
   } = {},
 ): TestPlants {
-  const { failureOf } = database;
-  return sqlStore({ run, failureOf, timeout, batchRows, maxRunning: foreground(database), holder: holderIn(database) });
+  return sqlStore({ ...executor, timeout, batchRows, maxRunning: foreground(database), holder: holderIn(database) });
 }
 
 /** Every plant that is stored. */

@@ -1,7 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { LogState } from '../../application/changes/ports.ts';
-import { logOf } from '../sql/changes/reader.ts';
-import type { LogDialect, Session } from '../sql/dialect.ts';
+import { type LogDialect, requireOneServer, type Session } from '../sql/dialect.ts';
 import { SchemaError } from './failures.ts';
 
 /*
@@ -99,7 +98,7 @@ const nameTimeline = sql`
  * @throws PlantStoreError `changes_unavailable`, or SchemaError
  */
 export async function renewLog({ sql: tables, dialect }: Session): Promise<void> {
-  logOf(dialect);
+  requireOneServer(dialect, 'changes_unavailable');
   const { rows } = await sql`${renewed(sql`gen_random_uuid()`)} returning 1`.execute(tables);
   if (rows.length === 0) throw new SchemaError(NO_ROW);
 }

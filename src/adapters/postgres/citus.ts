@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { CompiledQuery, sql } from 'kysely';
-import { PlantStoreError } from '../../domain/errors.ts';
 import type { Dialect } from '../sql/dialect.ts';
 import { contentAfter } from '../sql/plant-rows.ts';
 import { postgres } from './dialect.ts';
@@ -12,11 +11,8 @@ const NODES_MS_MAX = 500;
 export const citus: Dialect = {
   ...postgres,
   // It runs neither a subquery there nor recursive queries over all shards together.
-  hidden: (count) => count,
+  hideLimit: (count) => count,
   forEach: undefined,
-  requireTags() {
-    throw new PlantStoreError('tags_unavailable', 'tags cannot be listed: the table is distributed by Citus');
-  },
   distributed: {
     // The rows of a SELECT would be inserted shard by shard.
     insert: (plants) => sql`
@@ -42,5 +38,4 @@ export const citus: Dialect = {
       return problem && `not every node of Citus responds, and requests for plants of the others get 503: ${problem}`;
     },
   },
-  log: new PlantStoreError('changes_unavailable', 'there is no feed of changes: the table is distributed by Citus'),
 };

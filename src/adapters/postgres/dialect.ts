@@ -11,20 +11,20 @@ export const postgres: Dialect = {
   // A standby may be behind, and has no current position in the WAL.
   isCurrent: sql<boolean>`(select pg_current_wal_lsn() is not null)`,
   // Where statistics are missing, or a tag is more frequent than they say.
-  hidden: (count) => sql`(select cast(${count} as bigint))`,
+  hideLimit: (count) => sql`(select cast(${count} as bigint))`,
   tagKey: TAG,
   // With `tag = ...`, Postgres may read all plants of the tag, or all of their ids. The first condition is that of the index.
   hasTag: (tag, low, high) =>
     sql<boolean>`octet_length(plants.tag) <= 800 and (${TAG}, id) >= (${tag}, ${low}) and (${TAG}, id) <= (${tag}, ${high})`,
   forEach: (list, rows) =>
-    sql`json_array_elements(${list}::json) with ordinality as wanted (value, number), lateral (${rows}) as page`,
+    sql`json_array_elements(${list}::json) with ordinality as item (value, number), lateral (${rows}) as page`,
   // Of locales that give a sigma another form at the end of a word, a text would not be found in a longer word.
   contains: (name, text) =>
     sql<boolean>`strpos(replace(lower(${name}), 'ς', 'σ'), replace(lower(${text}), 'ς', 'σ')) > 0`,
-  rows: { passedOver: 20_000, searched: 2_000 },
-  requireTags: () => {},
+  scannedRowsMax: { passingOver: 20_000, comparing: 2_000 },
   items: (list) => sql`json_array_elements(${list}::json)`,
-  change: { column: sql``, ofInsert: sql``, ofUpdate: sql`default` },
+  inserted: {},
+  changedByUpdate: sql`default`,
   // With FOR UPDATE, a foreign key that refers to the row would lock it as well.
   lock: (table) => sql`for no key update of ${sql.table(table)} skip locked`,
   // After a crash or a terminated backend, a row can be visible yet missing there, and would be lost with the primary.
@@ -39,10 +39,5 @@ export const postgres: Dialect = {
     millisecondsSince: (time) => sql<number>`(extract(epoch from clock_timestamp() - ${time}) * 1000)::float8`,
     longAgo: sql`'-infinity'`,
   },
-  itsTable: {
-    column: sql`, plants`,
-    value: sql`, 'plants'::regclass`,
-    set: sql`, plants = 'plants'::regclass`,
-    isThere: sql`plants = 'plants'::regclass`,
-  },
+  presentTable: { plants: sql`'plants'::regclass` },
 };

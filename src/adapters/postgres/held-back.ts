@@ -1,7 +1,6 @@
 import { sql } from 'kysely';
 import { LONG } from '../../application/changes/held-back.ts';
 import type { LogReader } from '../../application/changes/ports.ts';
-import { PlantStoreError } from '../../domain/errors.ts';
 import { log } from './change-log.ts';
 import type { Database } from './database.ts';
 import { sessionOn } from './schema/schema-gate.ts';
@@ -18,7 +17,7 @@ export const holderIn =
   (database: Database): LogReader['holder'] =>
   async () => {
     const { sql, dialect } = await sessionOn(database);
-    return dialect.log instanceof PlantStoreError ? undefined : (await selectHolder.execute(sql)).rows[0];
+    return dialect.distributed ? undefined : (await selectHolder.execute(sql)).rows[0];
   };
 
 /** What an operator is told of a feed that an open transaction has delayed for so many seconds; undefined if nothing. */

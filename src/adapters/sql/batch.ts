@@ -42,7 +42,8 @@ const TIMED_OUT = new PlantStoreError('store_unavailable', 'the store has not re
  * next one also starts once it has twice as many items; beside several, once it is full. So an item starts at once if no
  * list is running, no item waits for a list to fill, and lists grow with the load.
  *
- * @param run calls `take` when it can start, settles the entries, and resolves once the next list may take its place
+ * @param run calls `take` when it can start, gets the same list each time, settles its entries, and resolves once the next
+ * list may take its place
  * @param sizeOf the size of an item; a list has `maxSize` together, unless its first item has more
  */
 export function batch<Item, Result>(
@@ -68,7 +69,7 @@ export function batch<Item, Result>(
     lists.add(list);
     try {
       await run(() => {
-        list.push(...takeList());
+        if (list.length === 0) list.push(...takeList());
         return list;
       });
     } catch (error) {

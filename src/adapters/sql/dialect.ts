@@ -1,10 +1,10 @@
 import type { ColumnType, CompiledQuery, Generated, QueryExecutorProvider, QueryResult, RawBuilder } from 'kysely';
 import type { LogState } from '../../application/changes/ports.ts';
-import type { PlantStoreError } from '../../domain/errors.ts';
+import { type ErrorCode, PlantStoreError } from '../../domain/errors.ts';
 import type { NewPlant } from '../../domain/plant.ts';
-import type { RowChange } from './plant-rows.ts';
+import type { PlantRow, RowChange } from './plant-rows.ts';
 
-/** What the migrations of Postgres and the schema of SQLite create, as far as statements are built on it; texts use more. */
+/** The tables as Kysely's query builders know them. Statements that are written as text use more columns. */
 export interface Tables {
   plants: {
     id: ColumnType<bigint, bigint, never>;
@@ -12,7 +12,7 @@ export interface Tables {
     tag: string | null;
     /** When it was deleted, in a type of each database; null for a plant that exists. */
     deleted: Generated<unknown>;
-    /** The transaction that wrote the row last; ordered by it, the rows are the feed of changes. */
+    /** The transaction that wrote the row last; ordered by it, the rows are the log of changes. */
     changed: Generated<bigint>;
   };
   /** Kysely's own record of applied migrations. */
@@ -30,7 +30,7 @@ export interface Dialect {
   /** A condition that fails where what is read may be stale. Evaluated once in a statement, even without a row. */
   readonly isCurrent: RawBuilder<boolean>;
   /** Hides a limit from the planner, which might otherwise sort many rows to return a few. */
-  readonly hidden: (count: RawBuilder<unknown>) => RawBuilder<unknown>;
+  readonly hideLimit: (count: RawBuilder<unknown>) => RawBuilder<unknown>;
   /** The tag as its index has it, in the order of its UTF-8, and the plants that have a tag, in a range of ids. */
   readonly tagKey: RawBuilder<unknown>;
   readonly hasTag: (
@@ -39,47 +39,53 @@ export interface Dialect {
     high: RawBuilder<unknown>,
   ) => RawBuilder<boolean>;
   /**
-   * The rows of a subquery for each item of a list, numbered from 1 by `number`; the subquery refers to the item as
-   * `wanted.value`, which is JSON. Undefined where a statement for each item does as well.
+   * The rows of a subquery for each item of a list, numbered from 1 by `number`. The subquery refers to the item as
+   * `item.value`, which is JSON. Undefined where a statement for each item takes no longer.
    */
-  readonly forEach: ((list: RawBuilder<unknown>, rows: RawBuilder<unknown>) => RawBuilder<unknown>) | undefined;
+  readonly forEach?: ((list: RawBuilder<unknown>, rows: RawBuilder<unknown>) => RawBuilder<unknown>) | undefined;
   /** Whether a name has a text, letters in either case. */
   readonly contains: (name: RawBuilder<unknown>, text: RawBuilder<unknown>) => RawBuilder<boolean>;
-  /** Rows that a statement scans, at most, if it passes over most of them, or compares their names. */
-  readonly rows: Readonly<Record<'passedOver' | 'searched', number>>;
-  /** @throws PlantStoreError `tags_unavailable` */
-  readonly requireTags: () => void;
+  /** The most rows that a statement scans, if it only passes over deleted ones, or if it compares their names. */
+  readonly scannedRowsMax: Readonly<Record<'passingOver' | 'comparing', number>>;
   /** The items of a list, a parameter with the text of a JSON array, as rows with the column `value`. */
   readonly items: (list: RawBuilder<unknown>) => RawBuilder<unknown>;
-  /** The number of the change that a statement makes: one more column of an INSERT with its value, unless it is the default, and in an UPDATE. */
-  readonly change: Readonly<Record<'column' | 'ofInsert' | 'ofUpdate', RawBuilder<unknown>>>;
+  /** The value of `changed`, which numbers the change that a statement makes: in an INSERT, unless it is the default, and in an UPDATE. */
+  readonly inserted: Columns;
+  readonly changedByUpdate: RawBuilder<unknown>;
   /** At the end of a SELECT of rows that are to be updated: locks them, and leaves out those that others have locked. */
   readonly lock: (table: 'plants' | 'webhooks') => RawBuilder<unknown>;
   /** A column of a SELECT that makes its response wait until what it has read is on a synchronous standby, too. */
   readonly awaitStandby: RawBuilder<unknown>;
-  /** Where the rows are on several servers, in place of the statements for lists. */
+  /** Its statements, where the rows are on several servers. Then there is neither a log of changes nor a list of tags. */
   readonly distributed?: {
-    insert(plants: readonly NewPlant[]): RawBuilder<IdRow>;
-    update(change: RowChange): RawBuilder<IdRow>;
+    insert(plants: readonly NewPlant[]): RawBuilder<Pick<PlantRow, 'id'>>;
+    update(change: RowChange): RawBuilder<Pick<PlantRow, 'id'>>;
     /** Why some rows cannot be read now, in words; undefined if all can be. */
     problem(session: Session): Promise<string | undefined>;
   };
-  /** The log of changes, or why there is none. */
-  readonly log: LogDialect | PlantStoreError;
+  readonly log: LogDialect;
   readonly clock: Clock;
-  /** To which table plants a row of `webhooks` belongs: in an INSERT and an UPDATE, and whether it is the one that there is. */
-  readonly itsTable: Readonly<Record<'column' | 'value' | 'set' | 'isThere', RawBuilder<unknown>>>;
+  /** The columns of `webhooks` that say to which table plants a position belongs, with their values for the present one. */
+  readonly presentTable: Columns;
 }
 
-/** Of the log of changes, over the one row of `change_feed`. */
+/** Values of an INSERT, or of an UPDATE, by their columns. */
+export type Columns = Readonly<Record<string, RawBuilder<unknown>>>;
+
+/** Refuses what distributed tables have not. */
+export function requireOneServer({ distributed }: Dialect, code: ErrorCode): void {
+  if (distributed !== undefined) throw new PlantStoreError(code, 'the table is distributed over several servers');
+}
+
+/** What databases say differently of the log of changes, over the one row of `change_feed`. */
 export interface LogDialect {
   /** A SELECT of its state. */
   readonly state: RawBuilder<LogState>;
-  /** Whether rows and the state are read by two statements: where a round trip costs less than the state beside each row. */
+  /** Whether rows and the state are read by two statements, since a round trip costs less than the state beside each row. */
   readonly isApart: boolean;
   /** `settled` of its state. */
   readonly settled: RawBuilder<bigint>;
-  /** Whether what was read with a state counts, or is to be read again. Rejects, saying what to do, if nothing can be read. */
+  /** Resolves to whether what was read with a state counts, or is to be read again. Rejects, saying what to do, if nothing can be read. */
   isReadable(session: Session, state: LogState | undefined): Promise<boolean>;
   /** Rejects in the same way. */
   require(session: Session): Promise<void>;
@@ -92,10 +98,6 @@ interface Clock {
   readonly millisecondsSince: (time: RawBuilder<unknown>) => RawBuilder<number>;
   /** Before all times. */
   readonly longAgo: RawBuilder<unknown>;
-}
-
-export interface IdRow {
-  readonly id: bigint;
 }
 
 /** What compiles statements, and executes them: Kysely, or what does it with less. */

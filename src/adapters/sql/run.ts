@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Dialect, Session, SqlDatabase, Statements } from './dialect.ts';
-import { toPortError, unavailable } from './failures.ts';
+import { PlantStoreError } from '../../domain/errors.ts';
+import type { Dialect, Failure, Session, SqlDatabase, Statements } from './dialect.ts';
+import { lane, OVERDUE, unavailable } from './lane.ts';
 
 /** Rejects while migrations are pending; then says which dialect the database has: at once, while that is known. */
 export type Gate = () => Dialect | Promise<Dialect>;
@@ -19,11 +20,22 @@ interface RunnerOptions {
   readonly pause?: { readonly first: number; readonly longest: number };
 }
 
-export interface RunOptions {
+/** How work ended that was not done. */
+export interface FailedAttempt {
+  /** What the caller is told: PlantStoreError `store_unavailable`, or a defect. */
+  readonly error: unknown;
+  readonly failure: Failure;
+  /** Whether the last two attempts have reached the time limit of a statement. */
+  readonly isSlowAgain: boolean;
+  /** Whether one of the attempts may have succeeded, or may still do so. */
+  readonly isUncertain: boolean;
+}
+
+interface RetryOptions {
   /** When to give up, as performance.now() counts. */
   readonly until?: number | undefined;
-  /** Called with the error of each attempt: whether to try again if it is transient. Yes, if it is not given. */
-  readonly mayRepeat?: (error: unknown) => boolean;
+  /** Whether to try again after this failure if it is transient. */
+  readonly mayRepeat?: (failed: FailedAttempt) => boolean;
 }
 
 /**
@@ -33,25 +45,32 @@ export interface RunOptions {
 export type LaneName = 'writes' | 'reads' | 'feed' | 'backgroundWrites' | 'backgroundReads';
 
 /**
- * Does the work of statements, and repeats it after transient failures until the deadline. Work that is given up may run on.
+ * Does the work of statements, and repeats it after transient failures until the deadline. A hanging attempt has no other
+ * end than its own.
+ *
+ * @param work gets whether an earlier attempt may have succeeded, or may still do so
+ * @returns how it ended; it never rejects
+ */
+type ExecuteWithRetry = <T>(
+  name: LaneName,
+  work: (session: Session, isUncertain: boolean) => Promise<T>,
+  options?: RetryOptions,
+) => Promise<{ readonly result: T } | { readonly failed: FailedAttempt }>;
+
+/**
+ * The same, given up at its deadline; then it may run on.
  *
  * @throws PlantStoreError `store_unavailable` if it cannot be done now, or if it cannot be known whether it was done;
  * any other rejection is a defect
  */
-export type Run = <T>(name: LaneName, work: (session: Session) => Promise<T>, options?: RunOptions) => Promise<T>;
+export type Run = <T>(name: LaneName, work: (session: Session) => Promise<T>) => Promise<T>;
 
-interface Lane {
-  readonly enter: <T>(work: () => Promise<T>, isWanted: () => boolean) => Promise<T>;
-  readonly gate: Gate;
-  readonly transaction?: SqlDatabase['transaction'] | undefined;
+export interface Executor {
+  readonly run: Run;
+  readonly executeWithRetry: ExecuteWithRetry;
 }
 
 const PAUSE = { first: 50, longest: 1_000 };
-
-const always = () => true;
-
-/** The error of work that nobody waits for any more: one object, since under overload there is much of it. */
-const NOT_WANTED = unavailable('it has timed out');
 
 /**
  * How many connections one kind of work in the foreground may use: it leaves one to the other kind, and one to the background,
@@ -65,89 +84,67 @@ export function foreground({ connections }: Pick<SqlDatabase, 'connections'>): n
 export function runner(
   { sql, transaction, connections, failureOf }: SqlDatabase,
   { gate, writeGate = gate, timeout, onFailure, withAdvice = (error) => error, pause: pauses = PAUSE }: RunnerOptions,
-): Run {
+): Executor {
   const most = foreground({ connections });
-  const lanes: Readonly<Record<LaneName, Lane>> = {
+  const lanes = {
     writes: { enter: lane(most), gate: writeGate, transaction },
-    reads: { enter: lane(most), gate },
-    feed: { enter: lane(Math.ceil(connections / 2)), gate },
+    reads: { enter: lane(most), gate, transaction: undefined },
+    feed: { enter: lane(Math.ceil(connections / 2)), gate, transaction: undefined },
     backgroundWrites: { enter: lane(1), gate: writeGate, transaction },
-    backgroundReads: { enter: lane(1), gate },
+    backgroundReads: { enter: lane(1), gate, transaction: undefined },
   };
 
-  async function attempts<T>(
-    name: LaneName,
-    work: (session: Session) => Promise<T>,
-    isWanted: () => boolean,
-    until: number,
-    mayRepeat: (error: unknown) => boolean,
-  ): Promise<T> {
+  const executeWithRetry: ExecuteWithRetry = async (
+    name,
+    work,
+    { until = performance.now() + timeout, mayRepeat = () => true } = {},
+  ) => {
     const { enter, gate, transaction } = lanes[name];
+    let isSlow = false;
+    let isUncertain = false;
     for (let pause = pauses.first; ; pause = Math.min(2 * pause, pauses.longest)) {
       try {
         // Awaiting what is known would take a turn of the microtask queue, and memory, each time.
         const passed = gate();
         const dialect = passed instanceof Promise ? await passed : passed;
-        // A transaction may have to wait for its turn, and be given up meanwhile.
+        // A transaction may have to wait for its turn beyond the deadline.
         const within = (sql: Statements, end?: number) =>
-          isWanted() ? work({ sql, dialect, end }) : Promise.reject(NOT_WANTED);
-        return await enter(() => transaction?.(within) ?? work({ sql, dialect }), isWanted);
-      } catch (error) {
-        onFailure?.(error);
-        const failure = failureOf(error);
-        const isRepeated = mayRepeat(error) && failure.means === 'transient';
-        if (!isRepeated || performance.now() + pause >= until) {
-          throw toPortError(failure.means === 'unavailable' ? withAdvice(error) : error, failure);
-        }
+          performance.now() < until ? work({ sql, dialect, end }, isUncertain) : Promise.reject(OVERDUE);
+        return { result: await enter(() => transaction?.(within) ?? work({ sql, dialect }, isUncertain), until) };
+      } catch (thrown) {
+        onFailure?.(thrown);
+        const failure = failureOf(thrown);
+        const error = toPortError(failure.means === 'unavailable' ? withAdvice(thrown) : thrown, failure);
+        const isSlowAgain = isSlow && failure.isStatementTimeout;
+        isSlow = failure.isStatementTimeout;
+        isUncertain ||= failure.isOutcomeUnknown;
+        const failed = { error, failure, isSlowAgain, isUncertain };
+        const isRepeated = failure.means === 'transient' && mayRepeat(failed);
+        if (!isRepeated || performance.now() + pause >= until) return { failed };
         await delay(pause);
       }
     }
-  }
+  };
 
-  return (name, work, { until = performance.now() + timeout, mayRepeat = always } = {}) =>
-    new Promise((resolve, reject) => {
-      let isWanted = true;
-      const time = until - performance.now();
-      const timer = setTimeout(() => {
-        isWanted = false;
-        reject(unavailable(`no outcome within ${Math.round(time)} ms`));
-      }, time);
-      // `finally` would take more memory (docs/performance.md).
-      attempts(name, work, () => isWanted, until, mayRepeat).then(
-        (result) => {
-          clearTimeout(timer);
-          resolve(result);
-        },
-        (error) => {
-          clearTimeout(timer);
-          reject(error);
-        },
-      );
-    });
+  async function resultOf<T>(name: LaneName, work: (session: Session) => Promise<T>): Promise<T> {
+    const outcome = await executeWithRetry(name, work);
+    if ('failed' in outcome) throw outcome.failed.error;
+    return outcome.result;
+  }
+  return { executeWithRetry, run: (name, work) => withDeadline(resultOf(name, work), timeout) };
 }
 
-/** Lets `limit` pieces of work run at once, first come, first served, and rejects those that are not wanted any more. */
-function lane(limit: number): Lane['enter'] {
-  const waiting: { readonly isWanted: () => boolean; readonly turn: PromiseWithResolvers<void> }[] = [];
-  let running = 0;
+/** Translates a failure of the database into the rejection that the port promises. */
+function toPortError(error: unknown, { means, isDiskFull }: Failure): unknown {
+  if (error instanceof PlantStoreError || means === 'defect' || means === 'refused') return error;
+  const why = isDiskFull ? 'has no room left, so its operators must make some' : 'is unavailable';
+  return new PlantStoreError('store_unavailable', `the store ${why}`, { cause: error });
+}
 
-  return async (work, isWanted) => {
-    if (running >= limit) {
-      // Otherwise they would stay, and their memory, for as long as a statement hangs.
-      while (waiting[0]?.isWanted() === false) waiting.shift()?.turn.reject(NOT_WANTED);
-      const turn = Promise.withResolvers<void>();
-      waiting.push({ isWanted, turn });
-      await turn.promise;
-    } else running++;
-    try {
-      // Before the event loop turns, so that those who have timed out in the queue delay no other.
-      if (!isWanted()) throw NOT_WANTED;
-      return await work();
-    } finally {
-      // The next one takes over, so that the number of running ones stays the same.
-      const next = waiting.shift();
-      if (next === undefined) running--;
-      else next.turn.resolve();
-    }
-  };
+/** Rejects with PlantStoreError `store_unavailable` after so many milliseconds. */
+export function withDeadline<T>(promise: Promise<T>, milliseconds: number): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(unavailable(`no outcome within ${milliseconds} ms`)), milliseconds);
+    promise.then(resolve, reject).then(() => clearTimeout(timer));
+  });
 }

@@ -1,5 +1,5 @@
 import { CompiledQuery, type QueryResult, type RawBuilder, sql } from 'kysely';
-import type { Dialect, Session } from './dialect.ts';
+import type { Columns, Dialect, Session } from './dialect.ts';
 
 /** What a connection should know of a query. */
 interface QueryOptions {
@@ -65,6 +65,17 @@ function withValues<Values extends object, Row>(
   return (values) => {
     const parameters = sources.map(({ name, constant }) => (name === undefined ? constant : encoded(values[name])));
     return { ...query, parameters } as CompiledQuery<Row>;
+  };
+}
+
+/** Columns as an INSERT names them, an UPDATE sets them, and a condition compares them. */
+export function columnsOf(columns: Columns) {
+  const equations = Object.entries(columns).map(([name, value]) => sql`${sql.ref(name)} = ${value}`);
+  return {
+    names: sql.join(Object.keys(columns).map((name) => sql.ref(name))),
+    values: sql.join(Object.values(columns)),
+    assignments: sql.join(equations),
+    areEqual: sql`(${sql.join([sql`true`, ...equations], sql` and `)})`,
   };
 }
 

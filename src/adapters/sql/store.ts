@@ -1,18 +1,16 @@
 import { changeLog } from '../../application/changes/log.ts';
 import type { LogReader } from '../../application/changes/ports.ts';
 import { logReader } from './changes/reader.ts';
-import type { SqlDatabase } from './dialect.ts';
 import { plantFinder } from './reads/find.ts';
 import { readsInParts } from './reads/reads-in-parts.ts';
 import { plantScanner } from './reads/scan.ts';
 import { tagReader } from './reads/tags.ts';
-import type { Run } from './run.ts';
+import type { Executor } from './run.ts';
 import { listAdder } from './writes/add-all.ts';
 import { groupCommit } from './writes/group-commit.ts';
 import { plantWriter } from './writes/write.ts';
 
-interface StoreOptions extends Pick<SqlDatabase, 'failureOf'> {
-  readonly run: Run;
+interface StoreOptions extends Executor {
   /** Milliseconds until a call is given up. */
   readonly timeout: number;
   /** Lists of plants that the database has at once, at most. */
@@ -27,24 +25,24 @@ interface StoreOptions extends Pick<SqlDatabase, 'failureOf'> {
 
 /** Plants in the table `plants`, and the log of their changes. */
 export function sqlStore({
-  run,
-  failureOf,
   timeout,
   maxRunning = 1,
   batchRows = 256,
   holder = async () => undefined,
   onInsert,
+  ...executor
 }: StoreOptions) {
+  const { run } = executor;
   const { announce, ...log } = changeLog({ ...logReader(run), holder });
-  const write = plantWriter(run, failureOf, (created) => {
+  const write = plantWriter(executor, (created) => {
     if (created > 0) onInsert?.(created);
     announce();
   });
   const options = { maxItems: batchRows, maxRunning, timeout };
   return {
-    ...groupCommit({ write, find: plantFinder(run, failureOf) }, options),
+    ...groupCommit({ write, find: plantFinder(executor) }, options),
     addAll: listAdder(write, { batchRows, timeout }),
-    ...readsInParts({ ...plantScanner(run, failureOf, options), tags: tagReader(run) }),
+    ...readsInParts({ ...plantScanner(executor, options), tags: tagReader(run) }),
     ...log,
   };
 }

@@ -51,7 +51,7 @@ export function commandFileOn(sql: DatabaseSync, stop?: AbortSignal): CommandFil
     return sqlite;
   }
   const database = { ...statementsOn(sql), connections: 1, failureOf };
-  return { sql, run: runner(database, { gate, timeout: PATIENCE_MS }) };
+  return { sql, run: runner(database, { gate, timeout: PATIENCE_MS }).run };
 }
 
 /**

@@ -10,22 +10,17 @@ const NOW = sql`clock_time()`;
 export const sqlite: Dialect = {
   isOneOf: (column, list) => sql<boolean>`${column} in (select value from json_each(${list}))`,
   isCurrent: sql<boolean>`true`,
-  hidden: (count) => count,
-  forEach: undefined,
+  hideLimit: (count) => count,
   tagKey: sql`tag`,
   hasTag: (tag, low, high) => sql<boolean>`tag = ${tag} and id between ${low} and ${high}`,
   // Most names are ASCII, which SQLite folds faster than a function of ours.
   contains: (name, text) => sql<boolean>`instr(
     case when octet_length(${name}) = length(${name}) then lower(${name}) else folded(${name}) end, folded(${text})) > 0`,
   // They take a millisecond or two, during which all others wait.
-  rows: { passedOver: 5_000, searched: 500 },
-  requireTags: () => {},
+  scannedRowsMax: { passingOver: 5_000, comparing: 500 },
   items: (list) => sql`json_each(${list})`,
-  change: {
-    column: sql`, changed`,
-    ofInsert: sql`, (select ${NEXT} from change_feed)`,
-    ofUpdate: sql`(select ${NEXT} from change_feed)`,
-  },
+  inserted: { changed: sql`(select ${NEXT} from change_feed)` },
+  changedByUpdate: sql`(select ${NEXT} from change_feed)`,
   // One transaction writes at a time.
   lock: () => sql``,
   awaitStandby: sql`null`,
@@ -42,5 +37,5 @@ export const sqlite: Dialect = {
     millisecondsSince: (time) => sql<number>`(${NOW} - ${time})`,
     longAgo: sql`0`,
   },
-  itsTable: { column: sql``, value: sql``, set: sql``, isThere: sql`true` },
+  presentTable: {},
 };

@@ -1,6 +1,5 @@
 import { expect, test } from '@jest/globals';
 import { ConnectionError, failureOf, UnknownOutcomeError } from '../../../src/adapters/postgres/failures.ts';
-import { toPortError } from '../../../src/adapters/sql/failures.ts';
 import { PlantStoreError } from '../../../src/domain/errors.ts';
 
 const postgres = (code: string) => Object.assign(new Error('refused'), { severity: 'ERROR', code });
@@ -53,13 +52,4 @@ test('repeats a list in parts if one of its rows, or a lost node, may be the cau
   const defect = new TypeError('a value that cannot be encoded');
   const all = [...rows, ...nodes, defect, ...others];
   expect(all.filter((error) => failureOf(error).mayBeOneRowsFault)).toEqual([...rows, ...nodes, defect]);
-});
-
-test('makes failures of the server store_unavailable, and passes on all others', () => {
-  for (const error of [postgres('28P01'), noResponse]) {
-    expect(toPortError(error, failureOf(error))).toMatchObject({ code: 'store_unavailable', cause: error });
-  }
-  for (const error of [postgres('42601'), postgres('23514'), new PlantStoreError('store_unavailable', 'later')]) {
-    expect(toPortError(error, failureOf(error))).toBe(error);
-  }
 });

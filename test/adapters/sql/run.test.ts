@@ -8,11 +8,12 @@ import { type Gate, runner } from '../../../src/adapters/sql/run.ts';
 /* What every statement for a request goes through. */
 
 const lost = () => new ConnectionError(new Error('connection lost'));
-const runWithin = (timeout = 60_000, connections = 4, gate: Gate = () => postgres) =>
+const runnerWithin = (timeout = 60_000, connections = 4, gate: Gate = () => postgres) =>
   runner(
     { sql: new Kysely({ dialect: kyselyDialect(() => Promise.reject()) }), connections, failureOf },
     { gate, timeout },
   );
+const runWithin = (...options: Parameters<typeof runnerWithin>) => runnerWithin(...options).run;
 
 test('does the work again after a lost connection, and not after a defect', async () => {
   let attempts = 0;
@@ -27,28 +28,27 @@ test('does the work again after a lost connection, and not after a defect', asyn
   await expect(runWithin()('reads', () => Promise.reject(defect))).rejects.toBe(defect);
 });
 
-test.each<[string, unknown, boolean]>([
-  ['a connection that could not be opened', lost(), true],
-  ['no response, if its outcome must not be repeated', new UnknownOutcomeError('no_response', 'late'), false],
-])('asks before it repeats after %s', async (_what, failure, isRepeated) => {
-  let attempts = 0;
-  const asked: unknown[] = [];
-  const run = runWithin()(
-    'writes',
-    async () => {
-      if (attempts++ === 0) throw failure;
-      return 'done';
-    },
-    {
-      mayRepeat(error) {
-        asked.push(error);
-        return isRepeated;
-      },
-    },
-  );
-  if (isRepeated) expect(await run).toBe('done');
-  else await expect(run).rejects.toMatchObject({ code: 'store_unavailable', cause: failure });
-  expect([asked, attempts]).toEqual([[failure], isRepeated ? 2 : 1]);
+test('makes failures of the server store_unavailable, and passes on all others', async () => {
+  const failureAfter = async (cause: unknown) => {
+    const mayRepeat = () => false;
+    const outcome = await runnerWithin().executeWithRetry('reads', () => Promise.reject(cause), { mayRepeat });
+    return 'failed' in outcome && outcome.failed.error;
+  };
+  const sqlError = (code: string) => Object.assign(new Error('refused'), { severity: 'ERROR', code });
+  for (const cause of [sqlError('28P01'), lost(), new UnknownOutcomeError('no_response', 'late')]) {
+    expect(await failureAfter(cause)).toMatchObject({ code: 'store_unavailable', cause });
+  }
+  for (const cause of [sqlError('23514'), new TypeError('a defect')]) expect(await failureAfter(cause)).toBe(cause);
+});
+
+test('tells the work that an earlier attempt may have succeeded', async () => {
+  const seen: boolean[] = [];
+  await runnerWithin().executeWithRetry('writes', async (_session, isUncertain) => {
+    seen.push(isUncertain);
+    if (seen.length === 1) throw new UnknownOutcomeError('no_response', 'late');
+    if (seen.length === 2) throw lost();
+  });
+  expect(seen).toEqual([false, true, true]);
 });
 
 test.each([3, 4, 10])(
@@ -84,7 +84,7 @@ test('waits for the schema before the work, and begins none if the deadline has 
 });
 
 test('gives up at the deadline what runs and what waits for its lane, which then goes on', async () => {
-  const run = runWithin(100, 1);
+  const { run, executeWithRetry } = runnerWithin(100, 1);
   const hangs = Promise.withResolvers<string>();
   const running = run('backgroundReads', () => hangs.promise);
   const done: string[] = [];
@@ -92,9 +92,9 @@ test('gives up at the deadline what runs and what waits for its lane, which then
   const cause = { message: expect.stringMatching(/^no outcome within \d+ ms$/) };
   const refused = { status: 'rejected', reason: { code: 'store_unavailable', cause } };
   expect(await Promise.allSettled([running, waiting])).toMatchObject([refused, refused]);
-  const next = run('backgroundReads', async () => 'next', { until: performance.now() + 60_000 });
+  const next = executeWithRetry('backgroundReads', async () => 'next', { until: performance.now() + 60_000 });
   hangs.resolve('at last');
-  expect([await next, done]).toEqual(['next', []]);
+  expect([await next, done]).toEqual([{ result: 'next' }, []]);
 });
 
 test('begins no work whose deadline passes while it waits for its transaction', async () => {
@@ -102,11 +102,14 @@ test('begins no work whose deadline passes while it waits for its transaction', 
   const sql = new Kysely<unknown>({ dialect: kyselyDialect(() => Promise.reject()) });
   const transaction = <T>(work: (within: typeof sql, end: number) => Promise<T>) =>
     free.promise.then(() => work(sql, Number.POSITIVE_INFINITY));
-  const run = runner({ sql, transaction, connections: 1, failureOf }, { gate: () => postgres, timeout: 60_000 });
+  const options = { gate: () => postgres, timeout: 60_000 };
+  const { run, executeWithRetry } = runner({ sql, transaction, connections: 1, failureOf }, options);
   const done: string[] = [];
-  const late = run('writes', async () => done.push('late'), { until: performance.now() + 10 });
-  await expect(late).rejects.toMatchObject({ code: 'store_unavailable' });
+  const until = performance.now() + 10;
+  const late = executeWithRetry('writes', async () => done.push('late'), { until });
+  while (performance.now() < until) await new Promise(setImmediate);
   free.resolve();
+  expect(await late).toMatchObject({ failed: { error: { code: 'store_unavailable' } } });
   await run('writes', async () => done.push('next'));
   expect(done).toEqual(['next']);
 });

@@ -7,6 +7,7 @@ import { pino } from 'pino';
 import { sqlStore } from '../../../src/adapters/sql/store.ts';
 import { backUp } from '../../../src/adapters/sqlite/backup.ts';
 import { withDatabaseFile } from '../../../src/adapters/sqlite/command-file.ts';
+import { failureOf } from '../../../src/adapters/sqlite/file/failures.ts';
 import { renewLog } from '../../../src/adapters/sqlite/file/schema.ts';
 import { readiness } from '../../../src/adapters/sqlite/readiness.ts';
 import type { NewPlant } from '../../../src/domain/plant.ts';
@@ -51,7 +52,8 @@ test('only its user can read the file, and nothing but it and the lock is left o
 test.each(allReads)('%s is read in a slice of the time that reads have', async (_what, read) => {
   const { file } = await opened();
   const unread = new Error('no slice');
-  const store = sqlStore({ ...file, run: () => Promise.reject(unread) });
+  const failed = { error: unread, failure: failureOf(unread), isSlowAgain: false, isUncertain: false };
+  const store = sqlStore({ ...file, run: () => Promise.reject(unread), executeWithRetry: async () => ({ failed }) });
   await expect(read(store)).rejects.toBe(unread);
 });
 
@@ -165,7 +167,7 @@ test.each([
   };
   const flooding = Promise.all(Array.from({ length: 10 }, flood));
   const until = performance.now() + 20_000;
-  expect(await file.run('backgroundWrites', async () => 'done', { until })).toBe('done');
+  expect(await file.executeWithRetry('backgroundWrites', async () => 'done', { until })).toEqual({ result: 'done' });
   isOver = true;
   await flooding;
 });

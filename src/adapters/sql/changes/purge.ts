@@ -3,7 +3,6 @@ import { type RawBuilder, sql } from 'kysely';
 import { isAfter } from '../../../application/changes/cursor.ts';
 import type { PurgeSelection } from '../../../application/maintenance.ts';
 import type { Position } from '../../../application/ports.ts';
-import { PlantStoreError } from '../../../domain/errors.ts';
 import { MAX_INT64, MIN_INT64 } from '../../../domain/plant.ts';
 import type { Dialect, Session } from '../dialect.ts';
 import type { Run } from '../run.ts';
@@ -32,9 +31,9 @@ const selectEnd = statement<Part, Pick<Position, 'id'>>(
 );
 
 /** Without those whose deletion an open transaction may still overtake in the log of changes. */
-const isOld = (parameter: (name: keyof Part) => RawBuilder<unknown>, { clock, log }: Dialect) => sql`
+const isOld = (parameter: (name: keyof Part) => RawBuilder<unknown>, { clock, log, distributed }: Dialect) => sql`
   id between ${parameter('from')} and ${parameter('to')} and deleted <= ${clock.later(parameter('latest'))}
-  and ${log instanceof PlantStoreError ? sql`true` : sql`changed < (select ${log.settled} from change_feed where single = 1)`}`;
+  and ${distributed ? sql`true` : sql`changed < (select ${log.settled} from change_feed where single = 1)`}`;
 
 const countOld = statement<Part, { readonly count: bigint }>(
   (parameter, dialect) => sql<{ readonly count: bigint }>`
@@ -61,8 +60,8 @@ const remove = statement<{ ids: readonly bigint[]; last: bigint }, unknown>(
 
 /** After a restore, rows that are ahead of the server's transactions would never count as settled: then it rejects. */
 async function firstPart(session: Session, all: Part): Promise<Part> {
-  const { log } = session.dialect;
-  if (!(log instanceof PlantStoreError)) await log.require(session);
+  const { log, distributed } = session.dialect;
+  if (!distributed) await log.require(session);
   const [last] = await selectEnd(session, all);
   return { ...all, to: last?.id ?? all.to };
 }
@@ -74,11 +73,10 @@ async function firstPart(session: Session, all: Part): Promise<Part> {
  * @returns how many it has deleted, and where the part goes on; undefined if that was all
  */
 async function removeSome(session: Session, part: Part) {
-  const { log } = session.dialect;
   const old = await selectOld(session, part);
   const last = old.toSorted((a, b) => (isAfter(a, b) ? 1 : -1)).at(-1);
   if (last === undefined) return { count: 0, next: undefined };
-  if (!(log instanceof PlantStoreError)) await note(session, { changed: last.changed, id: last.id });
+  if (!session.dialect.distributed) await note(session, { changed: last.changed, id: last.id });
   const removed = await remove(session, { ids: old.map(({ id }) => id), last: last.changed });
   return { count: removed.length, next: old.length === DELETED ? (old.at(-1)?.id ?? 0n) + 1n : undefined };
 }

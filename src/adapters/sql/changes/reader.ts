@@ -3,8 +3,7 @@ import { START } from '../../../application/changes/cursor.ts';
 import type { LogEnd, LogReader, LogState } from '../../../application/changes/ports.ts';
 import type { Position } from '../../../application/ports.ts';
 import type { Entry } from '../../../application/webhooks/ports.ts';
-import { PlantStoreError } from '../../../domain/errors.ts';
-import type { Dialect, LogDialect, Session } from '../dialect.ts';
+import { type Dialect, requireOneServer, type Session } from '../dialect.ts';
 import { type PlantRow, storedIn } from '../plant-rows.ts';
 import type { LaneName, Run } from '../run.ts';
 import { type Parameter, type PartResult, partStatement } from '../statement.ts';
@@ -17,18 +16,15 @@ interface EndRow extends LogState {
 
 type PageRow = PlantRow & Pick<Position, 'changed'>;
 
-/** @throws PlantStoreError `changes_unavailable` */
-export function logOf({ log }: Dialect): LogDialect {
-  if (log instanceof PlantStoreError) throw log;
-  return log;
-}
-
 /**
  * Checks that the table can be read in the order of its changes.
  *
  * @throws PlantStoreError `changes_unavailable`, or another error that says what to do
  */
-export const requireLog = async (session: Session) => logOf(session.dialect).require(session);
+export async function requireLog(session: Session): Promise<void> {
+  requireOneServer(session.dialect, 'changes_unavailable');
+  await session.dialect.log.require(session);
+}
 
 /** The position in two columns; undefined if they are null. */
 export function positionOf(changed: bigint | null, id: bigint | null): Position | undefined {
@@ -38,7 +34,7 @@ export function positionOf(changed: bigint | null, id: bigint | null): Position 
 const SETTLED = sql`(select settled from log)`;
 
 const logAndEnd = (dialect: Dialect) => sql`
-  log as (${logOf(dialect).state}),
+  log as (${dialect.log.state}),
   last as (
     select changed as end_changed, id as end_id from plants where changed < ${SETTLED}
     order by changed desc, id desc limit 1
@@ -62,7 +58,7 @@ const selectPart = partStatement<PartValues, EndRow & PageRow>(
 );
 
 const selectPage = partStatement<PartValues, PageRow>((parameter, dialect) =>
-  pageAfter(parameter, sql`(select ${logOf(dialect).settled} from change_feed)`),
+  pageAfter(parameter, sql`(select ${dialect.log.settled} from change_feed)`),
 );
 
 const selectEnd = partStatement<object, EndRow>(
@@ -71,9 +67,10 @@ const selectEnd = partStatement<object, EndRow>(
 
 /** Reads until the state shows that what was read counts: the first reader may have to name the log. */
 async function readable<Row extends EndRow>(session: Session, read: () => Promise<PartResult<Row>>): Promise<Row[]> {
+  requireOneServer(session.dialect, 'changes_unavailable');
   for (;;) {
     const { rows } = await read();
-    if (await logOf(session.dialect).isReadable(session, rows[0])) return rows;
+    if (await session.dialect.log.isReadable(session, rows[0])) return rows;
   }
 }
 
@@ -84,7 +81,7 @@ export function logReader(run: Run): Omit<LogReader, 'holder'> & { readonly part
     (after, count) =>
       run(lane, async (session) => {
         const values = { ...after, count };
-        if (!logOf(session.dialect).isApart) {
+        if (!session.dialect.log.isApart) {
           const rows = await readable(session, () => selectPart(session, values));
           return { end: endIn(rows), rows: entriesIn(rows.filter(({ id }) => id !== null)) };
         }

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { PlantRange } from '../../../application/ports.ts';
-import type { Dialect } from '../dialect.ts';
+import type { Dialect, Session } from '../dialect.ts';
 import type { PlantRow } from '../plant-rows.ts';
 import { partStatement, statement } from '../statement.ts';
 
@@ -10,7 +10,6 @@ export type ScanValues = Readonly<Record<'low' | 'high', bigint> & Record<'count
 
 /** The values that a page needs, in the order in which `pages` sends them. */
 const PAGE: readonly (keyof ScanValues)[] = ['low', 'high', 'count', 'tag'];
-export const pageValues = (values: ScanValues) => PAGE.map((name) => values[name]);
 
 type Part = RawBuilder<unknown>;
 type Wanted = (name: keyof ScanValues) => Part;
@@ -47,22 +46,25 @@ export function scanStatements({ order, tag, name }: PlantRange) {
     return sql<PlantRow>`select id, name, tag, deleted from plants ${where} ${inOrder} limit ${count}`;
   }
 
+  const selectPages = statement<
+    { list: readonly (bigint | number | string)[][] },
+    PlantRow & { readonly number: bigint }
+  >((parameter, dialect) => {
+    const wanted = (name: keyof ScanValues) =>
+      sql`cast(item.value ->> ${sql.lit(PAGE.indexOf(name))} as ${sql.raw(name === 'tag' ? 'text' : 'bigint')})`;
+    const each = dialect.forEach?.(parameter('list'), page(dialect, wanted, wanted('count')));
+    return sql`select number, page.* from ${each} order by number, ${byId}`;
+  }, `pages_${kind}`);
+
   return {
     /** The first rows, deleted ones as well. */
     page: partStatement<ScanValues, PlantRow>(
-      (wanted, dialect) => page(dialect, wanted, dialect.hidden(wanted('count'))),
+      (wanted, dialect) => page(dialect, wanted, dialect.hideLimit(wanted('count'))),
       { name: `page_${kind}`, mayBeCut: true },
     ),
     /** The same of several ranges. */
-    pages: statement<{ list: readonly ReturnType<typeof pageValues>[] }, PlantRow & { readonly number: bigint }>(
-      (parameter, dialect) => {
-        const wanted = (name: keyof ScanValues) =>
-          sql`cast(wanted.value ->> ${sql.lit(PAGE.indexOf(name))} as ${sql.raw(name === 'tag' ? 'text' : 'bigint')})`;
-        const each = dialect.forEach?.(parameter('list'), page(dialect, wanted, wanted('count')));
-        return sql`select number, page.* from ${each} order by number, ${byId}`;
-      },
-      `pages_${kind}`,
-    ),
+    pages: (session: Session, pages: readonly ScanValues[]) =>
+      selectPages(session, { list: pages.map((values) => PAGE.map((name) => values[name])) }),
     /** The first rows that are wanted, among so many. In one snapshot: a purge in between would move the last of them. */
     search: partStatement<ScanValues, FoundRow>((wanted, dialect) => {
       const [low, high] = [wanted('low'), wanted('high')];
@@ -71,11 +73,11 @@ export function scanStatements({ order, tag, name }: PlantRange) {
       const scanned = isDescending ? inRange(dialect, wanted, last, high) : inRange(dialect, wanted, low, last);
       return sql<FoundRow>`
         with last as materialized (
-          select id from plants ${all.where} ${all.inOrder} limit 1 offset ${dialect.hidden(wanted('most'))} - 1
+          select id from plants ${all.where} ${all.inOrder} limit 1 offset ${dialect.hideLimit(wanted('most'))} - 1
         )
         select * from (
           select id, name, tag from plants ${scanned.where} and ${isWanted(dialect, wanted)}
-          ${scanned.inOrder} limit ${dialect.hidden(wanted('count'))}
+          ${scanned.inOrder} limit ${dialect.hideLimit(wanted('count'))}
         ) as found union all select id, null, null from last order by ${byId}`;
     }),
     count: statement<ScanValues, CountRow>((wanted, dialect) => {
@@ -87,7 +89,7 @@ export function scanStatements({ order, tag, name }: PlantRange) {
           count(*) as scanned, max(id) as last
         from (
           select id ${isInIndex ? sql`` : sql`, name, deleted`} from plants ${where} ${inOrder}
-          limit ${dialect.hidden(wanted('most'))}
+          limit ${dialect.hideLimit(wanted('most'))}
         ) as scanned`;
     }),
   };

@@ -1,12 +1,12 @@
 import { type PlantBatch, type PlantRange, rangeAfter } from '../../../application/ports.ts';
 import { type BatchOptions, batch } from '../batch.ts';
-import type { Failure, Session } from '../dialect.ts';
-import { readInParts } from '../in-parts.ts';
+import type { Session } from '../dialect.ts';
 import { type PlantRow, plantIn } from '../plant-rows.ts';
-import type { LaneName, Run } from '../run.ts';
+import type { Executor, LaneName } from '../run.ts';
+import { readList } from '../split-on-failure.ts';
 import type { PartResult } from '../statement.ts';
 import type { PartReads } from './reads-in-parts.ts';
-import { pageValues, type ScanValues, scanStatements } from './scan-statements.ts';
+import { type ScanValues, scanStatements } from './scan-statements.ts';
 
 /** Rows of a page, and of all pages of a statement together; what has more is read alone, in the background. */
 const PAGE_ROWS = 1_001;
@@ -15,11 +15,8 @@ const PAGE_ROWS = 1_001;
 const MIN_SIZE = 20;
 
 /** Reads ranges of plants in the order of their ids. */
-export function plantScanner(
-  run: Run,
-  failureOf: (error: unknown) => Failure,
-  options: BatchOptions,
-): Pick<PartReads, 'plants' | 'count'> {
+export function plantScanner(executor: Executor, options: BatchOptions): Pick<PartReads, 'plants' | 'count'> {
+  const { run } = executor;
   const readers = new Map<string, ReturnType<typeof readerOf>>();
 
   function readerFor(range: PlantRange) {
@@ -34,9 +31,7 @@ export function plantScanner(
 
     async function readPages(session: Session, pages: readonly ScanValues[]): Promise<PartResult<PlantRow>[]> {
       if (session.dialect.forEach !== undefined && pages.length > 1) {
-        const rows = Map.groupBy(await statements.pages(session, { list: pages.map(pageValues) }), ({ number }) =>
-          Number(number),
-        );
+        const rows = Map.groupBy(await statements.pages(session, pages), ({ number }) => Number(number));
         return pages.map((_page, index) => ({ rows: rows.get(index + 1) ?? [] }));
       }
       const all: PartResult<PlantRow>[] = [];
@@ -46,10 +41,7 @@ export function plantScanner(
 
     /** Pages that are asked for at the same time share a statement. */
     const shared = batch<ScanValues, PartResult<PlantRow>>(
-      (take) =>
-        readInParts(take(), failureOf, (pages, options) =>
-          run('reads', (session) => readPages(session, pages), options),
-        ),
+      (take) => readList(executor, take(), readPages),
       { ...options, maxItems: PAGE_ROWS },
       ({ count }) => Math.max(count, MIN_SIZE),
       PAGE_ROWS,
@@ -74,7 +66,7 @@ export function plantScanner(
   /** Passes over deleted plants, and over those without the text. */
   const search = (lane: LaneName, range: PlantRange, count: number): Promise<PlantBatch> =>
     run(lane, async (session) => {
-      const most = session.dialect.rows[range.name === undefined ? 'passedOver' : 'searched'];
+      const most = session.dialect.scannedRowsMax[range.name === undefined ? 'passingOver' : 'comparing'];
       const { rows, isCut } = await readerFor(range).search(session, valuesOf(range, { count, most }));
       const plants = rows.flatMap(({ name, ...row }) => (name === null ? [] : [plantIn({ ...row, name })]));
       const last = isCut || plants.length === count ? plants.at(-1) : rows.find(({ name }) => name === null);
@@ -86,7 +78,10 @@ export function plantScanner(
 
     count: (range, wanted) =>
       run('backgroundReads', async (session) => {
-        const most = Math.min(wanted, session.dialect.rows[range.name === undefined ? 'passedOver' : 'searched']);
+        const most = Math.min(
+          wanted,
+          session.dialect.scannedRowsMax[range.name === undefined ? 'passingOver' : 'comparing'],
+        );
         const [row] = await readerFor(range).count(session, valuesOf(range, { most }));
         const isCut = Number(row?.scanned) === most;
         return { count: Number(row?.count), next: isCut ? unlessAtEnd(range, row?.last ?? undefined) : undefined };

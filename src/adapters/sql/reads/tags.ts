@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import { MAX_INT64, MIN_INT64 } from '../../../domain/plant.ts';
+import { requireOneServer } from '../dialect.ts';
 import type { Run } from '../run.ts';
 import { statement } from '../statement.ts';
 import type { PartReads } from './reads-in-parts.ts';
@@ -38,7 +39,7 @@ export function tagReader(run: Run): PartReads['tags'] {
 
   return (last, count) =>
     run('backgroundReads', async (session) => {
-      session.dialect.requireTags();
+      requireOneServer(session.dialect, 'tags_unavailable');
       const most = Math.min(count, TAGS);
       const values = { start: last ?? '', most };
       const rows = await (last === undefined ? from(session, values) : after(session, values));

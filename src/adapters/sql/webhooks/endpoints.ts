@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { type KnownEndpoint, MAX_COUNTED, type WebhookEndpoints } from '../../../application/maintenance.ts';
 import type { Position } from '../../../application/ports.ts';
 import type { EndpointState } from '../../../application/webhooks/ports.ts';
 import { MIN_INT64 } from '../../../domain/plant.ts';
 import { positionOf, requireLog } from '../changes/reader.ts';
-import type { Dialect, Session } from '../dialect.ts';
+import type { Columns, Dialect, Session } from '../dialect.ts';
 import type { Run } from '../run.ts';
-import { statement } from '../statement.ts';
+import { columnsOf, type Parameter, statement } from '../statement.ts';
 import { isDue, lastOf, noFailure } from './rows.ts';
 
 interface EndpointRow {
@@ -32,13 +32,18 @@ interface KnownRow extends StateRow {
 
 const selectKnown = statement<object, EndpointRow>(() => sql`select endpoint from webhooks`);
 
-const insertMissing = statement<{ missing: readonly (readonly [string])[] }, EndpointRow>(
-  (parameter, dialect) => sql<EndpointRow>`
-    insert into webhooks (endpoint, changed, id ${dialect.itsTable.column})
-    select value ->> 0, coalesce(last.changed, 0), coalesce(last.id, ${MIN_INT64}) ${dialect.itsTable.value}
-    from ${dialect.items(parameter('missing'))} as item left join (${lastOf(dialect)}) as last on true where true
-    on conflict (endpoint) do nothing`,
-);
+const insertMissing = statement<{ missing: readonly (readonly [string])[] }, EndpointRow>((parameter, dialect) => {
+  const { names, values } = columnsOf({
+    endpoint: sql`value ->> 0`,
+    changed: sql`coalesce(last.changed, 0)`,
+    id: sql`coalesce(last.id, ${MIN_INT64})`,
+    ...dialect.presentTable,
+  });
+  return sql<EndpointRow>`
+      insert into webhooks (${names}) select ${values}
+      from ${dialect.items(parameter('missing'))} as item left join (${lastOf(dialect)}) as last on true where true
+      on conflict (endpoint) do nothing`;
+});
 
 /**
  * Gives each endpoint that is not known a place at the end of the log. To be called once: an endpoint whose row goes later
@@ -52,19 +57,19 @@ export async function enterEndpoints(session: Session, endpoints: readonly strin
   await insertMissing(session, { missing: missing.map((name) => [name] as const) });
 }
 
-/** @param more columns that begin with a comma */
-const statesWith = <Row extends StateRow>(dialect: Dialect, more = sql``) => sql<Row>`
-  select endpoint, webhooks.changed, webhooks.id, parked, last.changed as end_changed, last.id as end_id ${more}
-  from webhooks left join (${lastOf(dialect)}) as last on true order by endpoint`;
+const STATE = sql`endpoint, webhooks.changed, webhooks.id, parked, last.changed as end_changed, last.id as end_id`;
 
-const selectStates = statement<object, StateRow>((_, dialect) => statesWith(dialect));
+const select = <Row extends StateRow>(dialect: Dialect, columns: RawBuilder<unknown>) => sql<Row>`
+  select ${columns} from webhooks left join (${lastOf(dialect)}) as last on true order by endpoint`;
+
+const selectStates = statement<object, StateRow>((_, dialect) => select(dialect, STATE));
 
 /** The same with what only operators ask for: what waits is counted row by row. */
 const selectAll = statement<object, KnownRow>((_, dialect) => {
   const { clock } = dialect;
-  return statesWith<KnownRow>(
+  return select<KnownRow>(
     dialect,
-    sql`, failures, reason, failing_changed, failing_id, holder is not null and expires > ${clock.now} as leased,
+    sql`${STATE}, failures, reason, failing_changed, failing_id, holder is not null and expires > ${clock.now} as leased,
       case when ${isDue(dialect)} then 0 else -${clock.millisecondsSince(sql`retry_at`)} end as retry_in,
       (select count(*) from (
         select 1 from plants where (plants.changed, plants.id) > (webhooks.changed, webhooks.id)
@@ -79,37 +84,42 @@ export function endpointStates(run: Run): () => Promise<EndpointState[]> {
   return async () => (await run('reads', (session) => selectStates(session, {}))).map(stateOf);
 }
 
-type Change = EndpointRow & { readonly fresh: string };
-type Build<Values> = Parameters<typeof statement<Values & Change, EndpointRow>>[0];
+type ActionValues = EndpointRow & { readonly fresh: string };
+type Build<Values, Built> = (parameter: Parameter<Values & ActionValues>, dialect: Dialect) => Built;
 
 /**
  * Takes the lease from whoever has it, and gives it to nobody before it expires: until then that one may begin requests.
  * Whoever delivers begins anew.
  */
-const change = <Values extends object>(where: Build<Values>, set: Build<Values>) =>
-  statement<Values & Change, EndpointRow>(
+const action = <Values extends object>(
+  where: Build<Values, RawBuilder<unknown>>,
+  position: Build<Values, Columns> = () => ({}),
+) =>
+  statement<Values & ActionValues, EndpointRow>(
     (parameter, dialect) => sql<EndpointRow>`
-      update webhooks set ${noFailure(dialect)}, holder = case when holder is null then holder else ${parameter('fresh')} end
-        ${set(parameter, dialect)}
+      update webhooks set ${
+        columnsOf({
+          ...noFailure(dialect),
+          holder: sql`case when holder is null then holder else ${parameter('fresh')} end`,
+          ...position(parameter, dialect),
+        }).assignments
+      }
       where endpoint = ${parameter('endpoint')} and ${where(parameter, dialect)} returning endpoint`,
   );
 
-const resume = change(
-  (_, { itsTable }) => sql`${itsTable.isThere}`,
-  () => sql``,
-);
+const resume = action((_, { presentTable }) => columnsOf(presentTable).areEqual);
 
 // After a lost connection the statement is repeated, and then nothing fails any more.
-const skip = change<Position>(
-  (parameter, { itsTable }) => sql`${itsTable.isThere} and (
+const skip = action<Position>(
+  (parameter, { presentTable }) => sql`${columnsOf(presentTable).areEqual} and (
     (failing_changed = ${parameter('changed')} and failing_id = ${parameter('id')})
     or (changed = ${parameter('changed')} and id = ${parameter('id')}))`,
-  (parameter) => sql`, changed = ${parameter('changed')}, id = ${parameter('id')}`,
+  (parameter) => ({ changed: parameter('changed'), id: parameter('id') }),
 );
 
-const rewind = change(
+const rewind = action(
   () => sql`true`,
-  (_, { itsTable }) => sql`, changed = 0, id = ${MIN_INT64} ${itsTable.set}`,
+  (_, { presentTable }) => ({ changed: sql`0`, id: sql`${MIN_INT64}`, ...presentTable }),
 );
 
 export function webhookEndpoints(run: Run): WebhookEndpoints {

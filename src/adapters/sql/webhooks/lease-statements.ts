@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Position } from '../../../application/ports.ts';
 import type { Lease } from '../../../application/webhooks/ports.ts';
 import type { Dialect } from '../dialect.ts';
-import { statement } from '../statement.ts';
+import { columnsOf, statement } from '../statement.ts';
 import { OTHER_TABLE } from './endpoints-problem.ts';
 import { isDue, noFailure } from './rows.ts';
 
@@ -31,7 +31,8 @@ const rowsOf = (list: RawBuilder<Wanted>, { items }: Dialect) => sql`
  * now is left from another clock.
  */
 const take = statement<{ wanted: Wanted; fresh: string; time: number }, TakenRow>((parameter, dialect) => {
-  const { clock, itsTable, lock } = dialect;
+  const { clock, lock, presentTable } = dialect;
+  const isPositionValid = columnsOf(presentTable).areEqual;
   const [fresh, end] = [parameter('fresh'), clock.later(parameter('time'))];
   return sql<TakenRow>`
     with wanted as (${rowsOf(parameter('wanted'), dialect)}), free as (
@@ -42,9 +43,9 @@ const take = statement<{ wanted: Wanted; fresh: string; time: number }, TakenRow
       ) ${lock('webhooks')}
     )
     update webhooks set
-      parked = not ${itsTable.isThere},
-      reason = case when ${itsTable.isThere} then reason else ${OTHER_TABLE} end,
-      holder = case when not ${itsTable.isThere} then null
+      parked = not ${isPositionValid},
+      reason = case when ${isPositionValid} then reason else ${OTHER_TABLE} end,
+      holder = case when not ${isPositionValid} then null
         when cast(holder as text) = held and (changed, id) >= (held_changed, held_id) then holder
         else ${fresh} end,
       expires = ${end},
@@ -61,7 +62,13 @@ const isHeld = (endpoint: RawBuilder<string>, holder: RawBuilder<string>) =>
 /** From another position, the statement runs late, or the table was restored. From the new one, it is repeated. */
 const advance = statement<HeldLease & Record<'from_changed' | 'from_id', bigint> & Position, HolderRow>(
   (parameter, dialect) => sql<HolderRow>`
-    update webhooks set changed = ${parameter('changed')}, id = ${parameter('id')}, ${noFailure(dialect)}
+    update webhooks set ${
+      columnsOf({
+        changed: parameter('changed'),
+        id: parameter('id'),
+        ...noFailure(dialect),
+      }).assignments
+    }
     where ${isHeld(parameter('endpoint'), parameter('holder'))} and (
       (changed = ${parameter('from_changed')} and id = ${parameter('from_id')})
       or (changed = ${parameter('changed')} and id = ${parameter('id')})

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Dialect } from '../dialect.ts';
+import type { Columns, Dialect } from '../dialect.ts';
 
 /* Parts of the statements on rows of the table `webhooks`. */
 
@@ -10,12 +10,19 @@ import type { Dialect } from '../dialect.ts';
 export const isDue = ({ clock }: Dialect) =>
   sql`(retry_at <= ${clock.now} or (holder is null and expires > ${clock.now}))`;
 
-/** As of an endpoint that has not failed. */
-export const noFailure = ({ clock }: Dialect) => sql`failures = 0, failing_since = null, failing_changed = null,
-  failing_id = null, reason = null, retry_at = ${clock.longAgo}, parked = false`;
+/** The columns of an endpoint that has not failed. */
+export const noFailure = ({ clock }: Dialect): Columns => ({
+  failures: sql`0`,
+  failing_since: sql`null`,
+  failing_changed: sql`null`,
+  failing_id: sql`null`,
+  reason: sql`null`,
+  retry_at: clock.longAgo,
+  parked: sql`false`,
+});
 
 /** The last row of the log: what is written from now on comes after it. */
-export const lastOf = ({ log }: Dialect) => sql`
+export const lastOf = ({ log, distributed }: Dialect) => sql`
   select changed, id from plants where changed < (
-    select ${log instanceof Error ? sql`null` : log.settled} from change_feed where single = 1
+    select ${distributed ? sql`null` : log.settled} from change_feed where single = 1
   ) order by changed desc, id desc limit 1`;

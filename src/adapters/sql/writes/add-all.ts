@@ -1,5 +1,6 @@
 import type { PlantRepository } from '../../../application/ports.ts';
 import { type Added, addition, type ValidPlant } from '../../../domain/plant.ts';
+import { withDeadline } from '../run.ts';
 import type { Written } from './phases.ts';
 import type { WriteList } from './write.ts';
 
@@ -20,8 +21,8 @@ export function listAdder(write: WriteList, { batchRows, timeout }: AddOptions):
     const list = calls.map(({ plant, ...call }) => {
       return { ...call, item: { id: plant.id, target: plant, adds: true, replaces: wanted } };
     });
-    await write(() => list, 'backgroundWrites');
-    return (await outcomes).map((outcome, index) => {
+    void write(() => list, 'backgroundWrites');
+    return (await withDeadline(outcomes, timeout)).map((outcome, index) => {
       if (outcome.status === 'rejected') throw outcome.reason;
       return addition(outcome.value.before, plants[index] as ValidPlant, replaces);
     });

@@ -1,7 +1,10 @@
 import { isSamePlant, type NewPlant, type Stored } from '../../../domain/plant.ts';
 import { changed, type Precondition } from '../../../domain/precondition.ts';
-import { unavailable } from '../failures.ts';
+import type { Entry } from '../batch.ts';
+import { unavailable } from '../lane.ts';
 import type { RowChange } from '../plant-rows.ts';
+import type { FailedAttempt } from '../run.ts';
+import { splitOnFailure } from '../split-on-failure.ts';
 
 /*
  * The phases of a write: INSERT, a look-up of taken ids, UPDATE of rows that are still at the version that was found. Each
@@ -25,7 +28,7 @@ export interface Written {
 }
 
 /** What a row has, and its version: the transaction that wrote it last, another one after every change. */
-export interface FoundRow {
+interface FoundRow {
   readonly stored: NewPlant | 'deleted';
   readonly version: bigint;
 }
@@ -37,11 +40,9 @@ type State =
   | { readonly at: 'done'; readonly written: Written }
   | { readonly at: 'failed'; readonly error: unknown };
 
-/** A write on its way. */
+/** A write on its way. Its entry says when nobody waits for the outcome any more: nothing begins to change a plant later. */
 export interface Pending {
-  readonly write: Write;
-  /** When nobody waits for the outcome any more: nothing begins to change a plant later. */
-  readonly until: number;
+  readonly entry: Entry<Write, Written>;
   readonly state: State;
   /** Whether an INSERT of it may have been done, or may yet be, without this process knowing. */
   readonly isUncertain: boolean;
@@ -49,14 +50,23 @@ export interface Pending {
   readonly isSecond: boolean;
 }
 
-export function begun(write: Write, until: number): Pending {
-  return { write, until, state: { at: write.adds ? 'insert' : 'lookUp' }, isUncertain: false, isSecond: false };
+export function begun(entry: Entry<Write, Written>): Pending {
+  return { entry, state: { at: entry.item.adds ? 'insert' : 'lookUp' }, isUncertain: false, isSecond: false };
 }
+
+/** The phases that have a statement, in their order. */
+const PHASES = ['insert', 'lookUp', 'update'] as const;
+type Phase = (typeof PHASES)[number];
+
+/** The first phase in which some writes of a list are; undefined if none has a statement now. */
+export const phaseOf = (list: readonly Pending[]): Phase | undefined =>
+  PHASES.find((phase) => list.some(({ state }) => state.at === phase));
 
 /** The plants to insert: of several with one id the first. */
 export function plantsToInsert(list: readonly Pending[]): NewPlant[] {
   const firsts = new Map<bigint, NewPlant>();
-  for (const { write, state } of list) {
+  for (const { entry, state } of list) {
+    const write = entry.item;
     if (state.at === 'insert' && write.target !== 'deleted' && !firsts.has(write.id))
       firsts.set(write.id, write.target);
   }
@@ -64,42 +74,39 @@ export function plantsToInsert(list: readonly Pending[]): NewPlant[] {
 }
 
 /** The first write that adds an id that was free has created its plant, whatever has become of that since. */
-export function afterInsert<P extends Pending>(list: readonly P[], inserted: ReadonlySet<bigint>): P[] {
+export function afterInsert(list: readonly Pending[], inserted: ReadonlySet<bigint>): Pending[] {
   const left = new Set(inserted);
   return list.map((one) => {
-    const { id, target } = one.write;
+    const { id, target } = one.entry.item;
     if (one.state.at !== 'insert') return one;
     return left.delete(id) ? done(one, { before: undefined, after: target }) : { ...one, state: { at: 'lookUp' } };
   });
 }
 
 /** After an INSERT whose response was lost. */
-export function afterLostInsert<P extends Pending>(list: readonly P[]): P[] {
+export function afterLostInsert(list: readonly Pending[]): Pending[] {
   return list.map((one) => (one.state.at === 'insert' ? { ...one, isUncertain: true } : one));
 }
 
 /** Several writes of one plant take effect in their order. */
-export function afterLookUp<P extends Pending>(
-  list: readonly P[],
-  found: ReadonlyMap<bigint, FoundRow>,
-  now: number,
-): P[] {
+export function afterLookUp(list: readonly Pending[], found: ReadonlyMap<bigint, FoundRow>, now: number): Pending[] {
   const contents = new Map<bigint, NewPlant | 'deleted'>();
   return list.map((one) => {
-    const { write, until, state, isUncertain, isSecond } = one;
-    const { id, target, replaces } = write;
+    const { entry, state, isUncertain, isSecond } = one;
+    const { id, target, adds, replaces } = entry.item;
     if (state.at !== 'lookUp') return one;
     const row = found.get(id);
     if (isUncertain && row !== undefined) {
       // It comes before changes of its list. Whoever holds the id may have replaced the very plant that a lost INSERT stored.
       const isThere = isSamePlant(row.stored, target);
-      return isThere ? done(one, { before: row.stored, after: row.stored }) : failed(one, UNKNOWN);
+      return isThere ? done(one, { before: row.stored, after: row.stored }) : failed(one, unavailable(UNKNOWN));
     }
     // One that nobody waits for any more does nothing: what was found may be a later change, acknowledged since.
-    if (now >= until) return failed(one, OVERDUE);
+    if (now >= entry.until) return failed(one, unavailable(OVERDUE));
     if (row === undefined) {
-      if (!write.adds) return done(one, { before: undefined, after: undefined });
-      return isSecond ? failed(one, `plant ${id} ${NOT_STORED}`) : { ...one, state: { at: 'insert' }, isSecond: true };
+      if (!adds) return done(one, { before: undefined, after: undefined });
+      if (isSecond) return failed(one, unavailable(`plant ${id} ${NOT_STORED}`));
+      return { ...one, state: { at: 'insert' }, isSecond: true };
     }
     const before = contents.get(id) ?? row.stored;
     const after = replaces === undefined ? before : changed(before, target, replaces);
@@ -112,42 +119,46 @@ export function afterLookUp<P extends Pending>(
 /** What becomes of the rows that were found; nothing of those that are left as they were. */
 export function rowChanges(list: readonly Pending[]): RowChange[] {
   const changes = new Map<bigint, RowChange>();
-  for (const { write, state } of list) {
+  for (const { entry, state } of list) {
     if (state.at !== 'update' || state.row.stored === 'deleted') continue;
-    changes.set(write.id, { before: state.row.stored, version: state.row.version, after: state.content });
+    changes.set(entry.item.id, { before: state.row.stored, version: state.row.version, after: state.content });
   }
   return [...changes.values()].filter(({ before, after }) => !isSamePlant(before, after));
 }
 
 /** @param missed the ids of the rows that were to be updated, and are locked or have another version now */
-export function afterUpdate<P extends Pending>(list: readonly P[], missed: ReadonlySet<bigint>): P[] {
+export function afterUpdate(list: readonly Pending[], missed: ReadonlySet<bigint>): Pending[] {
   return list.map((one) => {
     if (one.state.at !== 'update') return one;
-    return missed.has(one.write.id) ? { ...one, state: { at: 'retry' } } : done(one, one.state.written);
+    return missed.has(one.entry.item.id) ? { ...one, state: { at: 'retry' } } : done(one, one.state.written);
   });
 }
 
-export function afterPause<P extends Pending>(list: readonly P[], now: number): P[] {
+export function afterPause(list: readonly Pending[], now: number): Pending[] {
   return list.map((one) => {
     if (one.state.at !== 'retry') return one;
-    return now < one.until ? { ...one, state: { at: 'lookUp' } } : failed(one, OVERDUE);
+    return now < one.entry.until ? { ...one, state: { at: 'lookUp' } } : failed(one, unavailable(OVERDUE));
   });
 }
 
 /**
- * Before a list is repeated in parts. The planned content of a row includes the effect of writes that may be in another part now,
- * so the row is looked up again.
+ * The lists in which one goes on whose statement has failed. The planned content of a row includes the effect of writes that
+ * may be in another part now, so the row is looked up again. An UPDATE of unknown outcome is not repeated
+ * (docs/adr/0005-unknown-outcomes.md).
+ *
+ * @returns undefined if no part goes on by itself: the list may be repeated as a whole
  */
-export function beforeParts<P extends Pending>(list: readonly P[]): P[] {
-  return list.map((one) => (one.state.at === 'update' ? { ...one, state: { at: 'lookUp' } } : one));
+export function afterFailure(list: readonly Pending[], attempt: FailedAttempt): Pending[][] | undefined {
+  if (attempt.isUncertain && phaseOf(list) === 'update') return [list.map((one) => failed(one, attempt.error))];
+  const marked = attempt.isUncertain ? afterLostInsert(list) : list;
+  return splitOnFailure(marked, attempt)?.map((part) =>
+    part.map((one) => (one.state.at === 'update' ? { ...one, state: { at: 'lookUp' } } : one)),
+  );
 }
 
 const OVERDUE = 'the plant stayed locked, or kept changing, until the call timed out';
 const NOT_STORED = 'was not stored: a trigger or a rule may drop it';
 const UNKNOWN = 'a connection was lost, and what is stored now does not show whether its statement ran';
 
-const done = <P extends Pending>(one: P, written: Written): P => ({ ...one, state: { at: 'done', written } });
-
-function failed<P extends Pending>(one: P, reason: string): P {
-  return { ...one, state: { at: 'failed', error: unavailable(reason) } };
-}
+const done = (one: Pending, written: Written): Pending => ({ ...one, state: { at: 'done', written } });
+const failed = (one: Pending, error: unknown): Pending => ({ ...one, state: { at: 'failed', error } });

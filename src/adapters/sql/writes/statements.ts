@@ -1,9 +1,8 @@
 import { sql } from 'kysely';
-import type { NewPlant } from '../../../domain/plant.ts';
-import type { IdRow, Session } from '../dialect.ts';
-import { contentAfter, type PlantRow, type RowChange, storedIn } from '../plant-rows.ts';
-import { statement } from '../statement.ts';
-import type { FoundRow } from './phases.ts';
+import type { Session } from '../dialect.ts';
+import { contentAfter, type PlantRow, storedIn } from '../plant-rows.ts';
+import { columnsOf, statement } from '../statement.ts';
+import { afterInsert, afterLookUp, afterUpdate, type Pending, plantsToInsert, rowChanges } from './phases.ts';
 
 type SelectedRow = PlantRow & { readonly changed: bigint };
 
@@ -11,12 +10,13 @@ const int8 = (index: number) => sql`cast(value ->> ${sql.lit(index)} as bigint)`
 const text = (index: number) => sql`value ->> ${sql.lit(index)}`;
 
 // Prepared: it reads no table, so its plan stays right for every list.
-const insertFree = statement<{ plants: readonly unknown[] }, IdRow>(
-  (parameter, { items, change }) => sql<IdRow>`insert into plants (id, name, tag ${change.column})
-    select ${int8(0)}, ${text(1)}, ${text(2)} ${change.ofInsert} from ${items(parameter('plants'))} as item where true
-    on conflict (id) do nothing returning id`,
-  'insert_plants',
-);
+const insertFree = statement<{ plants: readonly unknown[] }, Pick<PlantRow, 'id'>>((parameter, { items, inserted }) => {
+  const { names, values } = columnsOf({ id: int8(0), name: text(1), tag: text(2), ...inserted });
+  return sql<
+    Pick<PlantRow, 'id'>
+  >`insert into plants (${names}) select ${values} from ${items(parameter('plants'))} as item where true
+      on conflict (id) do nothing returning id`;
+}, 'insert_plants');
 
 const selectFound = statement<{ ids: readonly bigint[] }, SelectedRow>(
   (
@@ -27,54 +27,61 @@ const selectFound = statement<{ ids: readonly bigint[] }, SelectedRow>(
 );
 
 // A row that somebody else has locked holds up no other, and no two such statements can deadlock.
-const updateFound = statement<{ changes: readonly unknown[] }, IdRow>(
-  (parameter, { items, change, clock, lock }) => sql<IdRow>`with wanted as (
-      select ${int8(0)} as wanted_id, ${int8(1)} as version, ${text(2)} as new_name, ${text(3)} as new_tag,
+const updateFound = statement<{ changes: readonly unknown[] }, Pick<PlantRow, 'id'>>(
+  (parameter, { items, changedByUpdate, clock, lock }) => sql<Pick<PlantRow, 'id'>>`with items as (
+      select ${int8(0)} as item_id, ${int8(1)} as version, ${text(2)} as new_name, ${text(3)} as new_tag,
         ${text(4)} as deletion
       from ${items(parameter('changes'))} as item
     ), current as (
-      select wanted.* from wanted join plants on plants.id = wanted_id
+      select items.* from items join plants on plants.id = item_id
       where plants.deleted is null and plants.changed = version ${lock('plants')}
     )
     update plants set name = new_name, tag = new_tag, deleted = case when deletion is not null then ${clock.now} end,
-      changed = ${change.ofUpdate}
-    from current where plants.id = wanted_id returning id`,
+      changed = ${changedByUpdate}
+    from current where plants.id = item_id returning id`,
 );
 
-/** Inserts the plants whose ids are free, in one statement. @returns their ids */
-export async function insert(session: Session, plants: readonly NewPlant[]): Promise<Set<bigint>> {
-  // In a fixed order: two statements that insert the same ids in different orders would deadlock.
-  const sorted = plants.length === 1 ? plants : [...plants].sort((a, b) => (a.id < b.id ? -1 : 1));
-  const { distributed } = session.dialect;
-  if (distributed !== undefined) return idsOf((await distributed.insert(sorted).execute(session.sql)).rows);
-  return idsOf(await insertFree(session, { plants: sorted.map(({ id, name, tag = null }) => [id, name, tag]) }));
-}
+/** The statement of each phase. Each returns the list after it. */
+export const statements = {
+  /** Inserts the plants whose ids are free, in one statement. */
+  async insert(session: Session, list: readonly Pending[]): Promise<Pending[]> {
+    const plants = plantsToInsert(list);
+    // In a fixed order: two statements that insert the same ids in different orders would deadlock.
+    if (plants.length > 1) plants.sort((a, b) => (a.id < b.id ? -1 : 1));
+    const { distributed } = session.dialect;
+    const rows = distributed
+      ? (await distributed.insert(plants).execute(session.sql)).rows
+      : await insertFree(session, { plants: plants.map(({ id, name, tag = null }) => [id, name, tag]) });
+    return afterInsert(list, idsOf(rows));
+  },
 
-/**
- * Finds the rows with some ids. The snapshot is later than every statement before it, and what is found is durable. Ids that
- * are free are left out.
- */
-export async function lookUp(session: Session, ids: readonly bigint[]): Promise<ReadonlyMap<bigint, FoundRow>> {
-  const rows = await selectFound(session, { ids: [...new Set(ids)] });
-  return new Map(rows.map((row) => [row.id, { stored: storedIn(row), version: row.changed }]));
-}
+  /** Finds the rows of ids that are taken. Its snapshot is later than every statement before it, and what is found is durable. */
+  async lookUp(session: Session, list: readonly Pending[]): Promise<Pending[]> {
+    const ids = list.flatMap(({ entry, state }) => (state.at === 'lookUp' ? [entry.item.id] : []));
+    const rows = await selectFound(session, { ids: [...new Set(ids)] });
+    const found = new Map(rows.map((row) => [row.id, { stored: storedIn(row), version: row.changed }]));
+    return afterLookUp(list, found, performance.now());
+  },
 
-/** Updates the rows that are still as they were found, and are not locked; of a distributed table one at most. @returns their ids */
-export async function update(session: Session, changes: readonly RowChange[]): Promise<Set<bigint>> {
-  const { distributed } = session.dialect;
-  if (distributed !== undefined) {
-    return idsOf((await distributed.update(changes[0] as RowChange).execute(session.sql)).rows);
-  }
-  return idsOf(
-    await updateFound(session, {
-      changes: changes.map((change) => {
-        const { name, tag } = contentAfter(change);
-        return [change.before.id, change.version, name, tag, change.after === 'deleted' ? '' : null];
-      }),
-    }),
-  );
-}
+  /** Updates the rows that are still as they were found, and are not locked; of a distributed table one at most. */
+  async update(session: Session, list: readonly Pending[]): Promise<Pending[]> {
+    const changes = rowChanges(list);
+    const [first] = changes;
+    if (first === undefined) return afterUpdate(list, new Set());
+    const { distributed } = session.dialect;
+    const rows = distributed
+      ? (await distributed.update(first).execute(session.sql)).rows
+      : await updateFound(session, {
+          changes: changes.map((change) => {
+            const { name, tag } = contentAfter(change);
+            return [change.before.id, change.version, name, tag, change.after === 'deleted' ? '' : null];
+          }),
+        });
+    const updated = idsOf(rows);
+    return afterUpdate(list, new Set(changes.map(({ before }) => before.id).filter((id) => !updated.has(id))));
+  },
+};
 
-function idsOf(rows: readonly IdRow[]): Set<bigint> {
+function idsOf(rows: readonly Pick<PlantRow, 'id'>[]): Set<bigint> {
   return new Set(rows.map(({ id }) => id));
 }

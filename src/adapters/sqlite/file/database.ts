@@ -1,8 +1,7 @@
 import { accessSync, constants } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
-import type { Failure } from '../../sql/dialect.ts';
 import { recentFailure } from '../../sql/recent-failure.ts';
-import { type Run, runner } from '../../sql/run.ts';
+import { type Executor, runner } from '../../sql/run.ts';
 import { sqlite } from '../dialect.ts';
 import { checkpoints } from './checkpoints.ts';
 import { statementsOn } from './driver.ts';
@@ -26,11 +25,9 @@ export interface DatabaseOptions {
 }
 
 /** The database of a service. */
-export interface OpenDatabase {
+export interface OpenDatabase extends Executor {
   readonly sql: DatabaseSync;
   readonly timeout: number;
-  readonly run: Run;
-  readonly failureOf: (error: unknown) => Failure;
   /** What has failed lately, in words. */
   readonly recentProblem: () => string | undefined;
   /** Bytes in the WAL that are not in the file yet. */
@@ -72,15 +69,14 @@ export function databaseOn(sql: DatabaseSync, { path, timeout, lostFile, end }: 
     if (failureOf(error).isLostSync) onLostSync(error);
   });
   const statements = statementsOn(sql, { check, onTransaction: checkpoint.note, onLostSync });
-  const run = runner(
+  const executor = runner(
     { ...statements, connections: CONNECTIONS, failureOf },
     { gate: () => sqlite, timeout, onFailure: failure.note, pause: BUSY_PAUSE_MS },
   );
   return {
     sql,
     timeout,
-    run,
-    failureOf,
+    ...executor,
     recentProblem: failure.problem,
     walSize: checkpoint.unwrittenBytes,
     requireWritable(): void {

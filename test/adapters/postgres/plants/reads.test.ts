@@ -41,9 +41,13 @@ function counted() {
 
 test('each read takes turns with those that look at as many rows', async () => {
   const taken: string[] = [];
-  const run = runnerOn(database);
-  const noted: typeof run = (lane, ...work) => run(lane, ...work).finally(() => taken.push(lane));
-  const store = plantsIn(database, { run: noted });
+  const { run, executeWithRetry } = runnerOn(database);
+  const store = plantsIn(database, {
+    executor: {
+      run: (lane, work) => run(lane, work).finally(() => taken.push(lane)),
+      executeWithRetry: (lane, ...work) => executeWithRetry(lane, ...work).finally(() => taken.push(lane)),
+    },
+  });
   const lanes: Record<string, string> = {};
   for (const [what, read] of allReads) {
     await read(store);

@@ -6,7 +6,7 @@ import { readiness } from '../../../../src/adapters/postgres/readiness.ts';
 import { atEnd, forAllTests } from '../../../support/lifetimes.ts';
 import { allReads } from '../../../support/plants/all-reads.ts';
 import { migratedPostgres, shutDown } from '../../../support/servers/own-postgres.ts';
-import { connect, plantsIn, runnerOn, type TestPlants } from '../../../support/test-database.ts';
+import { connect, plantsIn, type TestPlants } from '../../../support/test-database.ts';
 
 /* A server that was the primary, and that its address still leads to: what it has may be old. */
 
@@ -23,8 +23,7 @@ beforeAll(async () => {
   const standby = await server.restart();
   atEnd(standby.stop);
   database = connect(standby.url);
-  const run = runnerOn(database, 1_000);
-  store = plantsIn(database, { run, timeout: 1_000 });
+  store = plantsIn(database, { timeout: 1_000 });
 });
 
 test('a standby is not ready, and is not taken for a primary that is read-only', async () => {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import type { Failure } from '../../../../src/adapters/sql/dialect.ts';
 import * as phases from '../../../../src/adapters/sql/writes/phases.ts';
 import type { NewPlant } from '../../../../src/domain/plant.ts';
 import type { Precondition } from '../../../../src/domain/precondition.ts';
@@ -14,12 +15,20 @@ const adds = (target: NewPlant, replaces?: Precondition) => ({ id: target.id, ta
 const changes = (target: NewPlant, replaces: Precondition = {}) => ({ ...adds(target, replaces), adds: false });
 const removes = (replaces: Precondition = {}) => ({ id: 1n, target: 'deleted' as const, adds: false, replaces });
 
-const begun = (...writes: phases.Write[]) => writes.map((write) => phases.begun(write, NOW + 1));
+const begun = (...writes: phases.Write[]) =>
+  writes.map((item) => phases.begun({ item, until: NOW + 1, resolve() {}, reject() {} }));
 /** Of writes whose ids were taken. */
 const taken = (...writes: phases.Write[]) => phases.afterInsert(begun(...writes), new Set());
-function lookedUp(list: readonly phases.Pending[], stored: phases.FoundRow['stored'] | undefined, now = NOW) {
+function lookedUp(list: readonly phases.Pending[], stored: NewPlant | 'deleted' | undefined, now = NOW) {
   return phases.afterLookUp(list, new Map(stored === undefined ? [] : [[1n, { stored, version: 7n }]]), now);
 }
+/** An attempt with such a failure, whose statement may have been done if that is said. */
+const failedAttempt = (failure: object, isUncertain = false) => ({
+  error: 'why',
+  failure: { means: 'transient', ...failure } as Failure,
+  isSlowAgain: false,
+  isUncertain,
+});
 /** What writes end with: their outcomes, or the phases where they go on. */
 const ends = (list: readonly phases.Pending[]) =>
   list.map(({ state }) => (state.at === 'done' ? state.written.after : state.at));
@@ -31,7 +40,7 @@ test('the first that adds a free id has created its plant, and those beside it a
 });
 
 describe('a look-up', () => {
-  test.each<[string, phases.Write, phases.FoundRow['stored'] | undefined, unknown]>([
+  test.each<[string, phases.Write, NewPlant | 'deleted' | undefined, unknown]>([
     ['an addition, the same plant', adds(a), a, a],
     ['an addition, another plant', adds(b), a, a],
     ['an addition that replaces, another plant', adds(b, {}), a, 'update'],
@@ -83,6 +92,25 @@ describe('writes of one plant', () => {
   });
 
   test('are looked up again before they are repeated in parts, of which none has them all', () => {
-    expect(ends(phases.beforeParts([...planned, ...begun(adds(a))]))).toEqual([...all('lookUp'), 'insert']);
+    const parts = phases.afterFailure([...planned, ...begun(adds(a))], failedAttempt({ mayBeOneRowsFault: true }));
+    expect(parts?.map(ends)).toEqual([...all('lookUp'), 'insert'].map((phase) => [phase]));
+  });
+});
+
+describe('after a failure', () => {
+  const update = lookedUp(taken(changes(b), changes(c)), a);
+  const oneRow = { mayBeOneRowsFault: true };
+
+  test('an INSERT is repeated whatever its outcome', () => {
+    expect(phases.afterFailure(begun(adds(a)), failedAttempt({}, true))).toBeUndefined();
+  });
+
+  test('that one row may have caused, a list goes on in parts, which know of the INSERT that may have been done', () => {
+    const parts = phases.afterFailure(begun(adds(a), adds(b)), failedAttempt(oneRow, true));
+    expect(parts?.map((part) => part.map(({ isUncertain }) => isUncertain))).toEqual([[true], [true]]);
+  });
+
+  test('all writes of an UPDATE of unknown outcome fail', () => {
+    expect(phases.afterFailure(update, failedAttempt(oneRow, true))?.map(ends)).toEqual([['failed', 'failed']]);
   });
 });
