@@ -10,7 +10,7 @@ import { inOwnFolder, runCommand } from './cli/run-command.ts';
 import { decimalId } from './formats/plant-id.ts';
 import { bounded, visible } from './formats/shown.ts';
 import { findLayout } from './lists/columns.js';
-import { batchesOf, csvRecords, folded, jsonRecords, outcomeOf, parseExactly } from './lists/records.js';
+import { batchesOf, folded, outcomeOf, parseExactly, recordsOf } from './lists/records.js';
 import { say } from './runtime/say.ts';
 import { stopRequest } from './runtime/signals.ts';
 
@@ -79,7 +79,7 @@ async function run(options: Options): Promise<number> {
   const layout = isJson
     ? undefined
     : await asking(() => findLayout(text, { ...options, isNumbered, replaces: replace }));
-  const records = () => (layout ? csvRecords(text, layout, idsFrom) : jsonRecords(text, idsFrom));
+  const records = () => recordsOf(text, layout, idsFrom);
   say(`The list is in ${encoding}. ${layout ? columnsOf(layout) : 'It has lines of JSON.'}`);
   for (const { row, line } of records()
     .filter(({ line }) => line !== undefined)

@@ -14,9 +14,20 @@ const MARKS = /** @type {const} */ ([
   ['utf-16le', 0xff, 0xfe],
   ['utf-16be', 0xfe, 0xff],
 ]);
-/** Those that lists without a byte order mark have most often. The single-byte ones accept nearly any bytes. */
-const LIKELY = ['windows-1252', 'macintosh', 'windows-1250', 'windows-1251', 'iso-8859-2', 'koi8-r'];
-const OTHERS = ['shift_jis', 'euc-jp', 'gb18030', 'big5', 'euc-kr'];
+/** Those of TextDecoder besides UTF-8, the most frequent first. Those of a single byte accept nearly any. */
+const ENCODINGS =
+  `windows-1252 macintosh windows-1250 windows-1251 iso-8859-2 koi8-r shift_jis euc-jp gb18030 big5 euc-kr
+  iso-2022-jp utf-16le utf-16be windows-1253 windows-1254 windows-1255 windows-1256 windows-1257 windows-1258 windows-874
+  iso-8859-3 iso-8859-4 iso-8859-5 iso-8859-6 iso-8859-7 iso-8859-8 iso-8859-10 iso-8859-13 iso-8859-14 iso-8859-15
+  iso-8859-16 koi8-u x-mac-cyrillic ibm866`.split(/\s+/);
+const SINGLE_BYTE = /^(windows|mac|iso-8859|koi8|x-mac|ibm)/;
+/** Which of them lists in a language have most often; windows-1252 in others. */
+const LANGUAGES = Object.entries({
+  'windows-1250': 'pl cs hu sk hr sl ro',
+  'windows-1251': 'ru uk bg sr be',
+  gb18030: 'zh',
+  shift_jis: 'ja',
+});
 
 /** Which DOS writes behind a text. */
 const END_OF_DOS = '\x1a';
@@ -24,16 +35,17 @@ const END_OF_DOS = '\x1a';
 const decode = (/** @type {Uint8Array} */ bytes, encoding = 'utf-8') =>
   new TextDecoder(encoding, { fatal: true }).decode(bytes);
 
-/** The encodings that fit the first line which is not ASCII, and what it is in each. */
-export function candidates(/** @type {Uint8Array} */ bytes) {
-  const at = bytes.findIndex((octet) => octet >= 0x80);
+/** The encodings that fit the first line which is not plain ASCII, and what it is in each; first that of the language. */
+export function candidates(/** @type {Uint8Array} */ bytes, language = 'en') {
+  const at = bytes.findIndex((octet) => octet >= 0x80 || octet === 0 || octet === 0x1b);
   const start = bytes.lastIndexOf(0x0a, at) + 1;
   const line = bytes.subarray(start, start + 100);
   const end = line.findIndex((octet) => octet === 0x0a || octet === 0x0d);
-  return [...LIKELY, ...OTHERS].flatMap((encoding) => {
+  const own = LANGUAGES.flatMap(([encoding, languages]) => (languages.includes(language.slice(0, 2)) ? encoding : []));
+  return [...new Set([...own, ...ENCODINGS])].flatMap((encoding) => {
     try {
       const sample = decode(line.subarray(0, end < 0 ? line.length : end), encoding);
-      return /[\x80-\x9f]/.test(sample) ? [] : { encoding, sample };
+      return /[\p{Cc}--[\t\r\n]]/v.test(sample) ? [] : { encoding, sample };
     } catch {
       return [];
     }
@@ -60,7 +72,9 @@ export function decodedList(bytes, said) {
     if (/** @type {Error} */ (error).name === 'RangeError')
       throw asks('encoding', `${encoding} is no encoding, or cannot be read here`);
     if (marked ?? said) throw asks('encoding', `the list is not in ${encoding}`);
-    const fitting = candidates(bytes).map((one) => `${one.encoding}: ${one.sample}`);
+    const fitting = candidates(bytes)
+      .slice(0, 8)
+      .map((one) => `${one.encoding}: ${one.sample}`);
     const how = 'iconv -f CP850 -t UTF-8 converts a list of DOS';
     throw asks('encoding', `the list is not in UTF-8. Its encoding may be\n${fitting.join('\n')}\n${how}`);
   }
@@ -76,7 +90,7 @@ function refuseOther(/** @type {string} */ text, /** @type {Uint8Array} */ bytes
   const lineAt = (/** @type {string} */ all, /** @type {number} */ at) => all.slice(0, at).split('\n').length;
   if (control >= 0)
     throw asks('encoding', `line ${lineAt(text, control)} has controls, so the list is not in ${encoding}`);
-  if (OTHERS.includes(encoding)) return;
+  if (!SINGLE_BYTE.test(encoding)) return;
   const utf8 = new TextDecoder().decode(bytes);
   for (const { 0: run, index } of utf8.matchAll(/(?<![^\0-\x7f])[^\0-\x7f\uFFFD]+(?![^\0-\x7f])/g)) {
     // Whole words may be valid by chance, but then they are letters.

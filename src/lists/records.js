@@ -10,14 +10,24 @@ import { readRecord } from '../formats/csv.js';
 const WHOLE = /^(0|-?[1-9]\d{0,29})$/;
 
 /**
- * Reads the records of CSV. An empty cell is none, and "" an empty text. Rows that have only empty cells are left out.
+ * Reads the records of a list: of CSV, or lines of JSON where it has no layout.
  *
- * @param {Layout} layout
+ * @param {Layout | undefined} layout
  * @param {bigint} [idsFrom] the id of the first record: the others follow it, refused ones, too
- * @returns {Generator<ListRecord>}
- * @throws Error if a quote is never closed
+ * @throws Error if a quote is never closed, or a line of a list that is to be numbered has an id
  */
-export function* csvRecords(/** @type {string} */ text, layout, idsFrom) {
+export const recordsOf = (/** @type {string} */ text, layout, idsFrom) =>
+  layout ? csvRecords(text, layout, idsFrom) : jsonRecords(text, idsFrom);
+
+/**
+ * An empty cell is none, and "" an empty text. Rows that have only empty cells are left out.
+ *
+ * @param {string} text
+ * @param {Layout} layout
+ * @param {bigint} [idsFrom]
+ * @returns {Generator<ListRecord>}
+ */
+function* csvRecords(text, layout, idsFrom) {
   let next = idsFrom;
   for (let { start: at, row } = layout; at < text.length; row++) {
     const { cells, end, problem: quotes } = readRecord(text, layout.separator, at);
@@ -50,14 +60,8 @@ function problemOf(id = '', name = '') {
 /** Of a line of JSON; the service takes as many bytes. */
 const LONGEST = 64 * 1024;
 
-/**
- * Reads lines of JSON, which are sent as they are.
- *
- * @param {bigint} [idsFrom]
- * @returns {Generator<ListRecord>}
- * @throws Error if a line of a list that is to be numbered has an id
- */
-export function* jsonRecords(/** @type {string} */ text, idsFrom) {
+/** The lines are sent as they are. @param {string} text @param {bigint} [idsFrom] @returns {Generator<ListRecord>} */
+function* jsonRecords(text, idsFrom) {
   let next = idsFrom;
   for (let [at, row] = [0, 1]; at < text.length; row++) {
     const end = text.indexOf('\n', at) + 1 || text.length;

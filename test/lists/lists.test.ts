@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { textOf } from '../../src/cli/list-source.ts';
 import { findLayout } from '../../src/lists/columns.js';
 import { candidates, decodedList } from '../../src/lists/encodings.js';
-import { batchesOf, csvRecords, jsonRecords, outcomeOf, plantIn } from '../../src/lists/records.js';
+import { batchesOf, outcomeOf, plantIn, recordsOf } from '../../src/lists/records.js';
 import {
   type CollectorsList,
   collectorsLists,
@@ -19,10 +19,10 @@ function read(list: Uint8Array, said: Said = {}) {
   const { encoding, columns, header, 'ids-from': from } = said;
   const idsFrom = from === undefined ? undefined : BigInt(from);
   const { text } = decodedList(list, encoding);
-  if (text.startsWith('{')) return [...jsonRecords(text, idsFrom)];
+  if (text.startsWith('{')) return [...recordsOf(text, undefined, idsFrom)];
   const number = header === undefined ? undefined : Number(header);
   const layout = findLayout(text, { columns, header: number, isNumbered: from !== undefined });
-  return [...csvRecords(text, layout, idsFrom)];
+  return [...recordsOf(text, layout, idsFrom)];
 }
 
 const readText = (text: string, said?: Said) => read(Buffer.from(text), said);
@@ -174,7 +174,7 @@ describe('records', () => {
 
   test('go in batches of bounded size, whose refusals are those of rows', () => {
     const list = `id,name\n${Array.from({ length: 2_500 }, (_, n) => `${n % 1_000 === 7 ? 'x' : n},a\n`).join('')}`;
-    const batches = [...batchesOf(csvRecords(list, findLayout(list)), ({ row }) => row === 10)];
+    const batches = [...batchesOf(recordsOf(list, findLayout(list)), ({ row }) => row === 10)];
     expect(batches.map(({ sent, problems, leftOut }) => [sent.length, problems.length, leftOut])).toEqual([
       [999, 1, 1],
       [999, 1, 0],
@@ -190,6 +190,6 @@ describe('records', () => {
     ]);
     expect(outcome).toMatchObject({ created: 998, records: 1_001 });
     const long = `id,name\n${Array.from({ length: 9 }, (_, n) => `${n},${'x'.repeat(60_000)}\n`).join('')}`;
-    for (const { lines } of batchesOf(csvRecords(long, findLayout(long)))) expect(lines.length).toBeLessThan(320_000);
+    for (const { lines } of batchesOf(recordsOf(long, findLayout(long)))) expect(lines.length).toBeLessThan(320_000);
   });
 });

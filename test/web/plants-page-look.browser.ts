@@ -112,7 +112,7 @@ test('is accessible in its dialogs', async () => {
 
   await press(page, 'Download');
   await pressInDialog(page, 'Download');
-  await isAccessible(page, 'Some ids have more than 15 digits.');
+  await isAccessible(page, 'Spreadsheets would alter');
   await pressInDialog(page, 'Close');
 
   await page.locator('#plants').press('Control+a');

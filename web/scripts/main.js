@@ -31,7 +31,13 @@ const fields = viewFields(list, choices, selection);
 const undo = undoing({ apply, updated, failed });
 const several = severalPlants(selection, choices, { apply, failed, done: (words, former) => changed([words], former) });
 const editor = plantEditor(choices, { done, remove: undo.remove, failed });
-importDialog(list, failed);
+importDialog(list, {
+  failed,
+  select(ids) {
+    fields.show({});
+    selection.replace(ids);
+  },
+});
 downloadDialog(fields.view, list, failed);
 printing(list);
 welcome({ add: editor.add, apply, failed });
@@ -56,6 +62,7 @@ function updated() {
   const nothing = isLimited ? 'No plants match.' : 'No plants yet.';
   write('none', isSearching ? 'Searching …' : list.isLoading() ? '' : nothing);
   write('count', list.text());
+  byId('download-list', HTMLButtonElement).disabled = count === 0 && !list.isLoading();
 }
 
 function apply(/** @type {readonly Change[]} */ changes) {
@@ -148,7 +155,7 @@ onClick('forget', () => {
 });
 onClick('select-all', selection.all);
 onClick('select-none', () => {
-  selection.clear();
+  selection.replace(new Set());
   byId('plants', HTMLElement).focus();
 });
 onClick('add', editor.add);

@@ -27,13 +27,16 @@ const SCRIPTS = '{web/*.css,{web/scripts,src/lists,src/formats}/**/*.js}';
 const scripts = globSync(SCRIPTS, { cwd: PROJECT }).map(
   (name) => [`/page/${name.replaceAll('\\', '/')}`, name] as const,
 );
+const { resolve } = createRequire(import.meta.url);
 const plantsFiles = {
   '/': join(PROJECT, 'web/page.html'),
+  // A bundle for browsers that the package does not export.
+  '/page/read-excel-file.js': join(resolve('read-excel-file/package.json'), '../bundle/read-excel-file.min.js'),
   ...Object.fromEntries(scripts.map(([path, name]) => [path, join(PROJECT, name)])),
 };
 
 /** Swagger UI, served entirely from this port. */
-const swagger = (file: string) => createRequire(import.meta.url).resolve(`swagger-ui-dist/${file}`);
+const swagger = (file: string) => resolve(`swagger-ui-dist/${file}`);
 const own = (file: string) => join(import.meta.dirname, 'docs', file);
 const docsFiles = {
   '/docs': own('page.html'),
@@ -109,12 +112,13 @@ async function load(file: string): Promise<LoadedFile> {
 
 /**
  * Forbids inline scripts and styles and other origins, which cannot reach a window of the page either. Images may be data:
- * URLs, as icons in style sheets are.
+ * URLs, as icons in style sheets are, and workers blob: URLs, which the library for workbooks unpacks them by.
  */
 function headers(origins: readonly string[]): Record<string, string> {
   const policy = [
     "default-src 'none'",
     "script-src 'self'",
+    'worker-src blob:',
     "style-src 'self'",
     "img-src 'self' data:",
     ["connect-src 'self'", ...origins].join(' '),

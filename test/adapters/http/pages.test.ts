@@ -28,7 +28,7 @@ test('is served without a token, with a policy that lets nothing in from elsewhe
   expect(page.headers.get('Cross-Origin-Opener-Policy')).toBe('same-origin');
   expect(page.headers.get('Cross-Origin-Resource-Policy')).toBe('same-origin');
   expect(page.headers.get('Content-Security-Policy')).toBe(
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+    "default-src 'none'; script-src 'self'; worker-src blob:; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
       "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
   );
   const [, sheet] = /href="(page\/\S+)"/.exec(await page.text()) ?? [];
@@ -69,7 +69,7 @@ test.each([
 
   // It sends to nobody but its own and the public address.
   const policy = plain.headers.get('Content-Security-Policy') ?? '';
-  expect(policy).toContain("default-src 'none'; script-src 'self'; style-src 'self'; ");
+  expect(policy).toContain("default-src 'none'; script-src 'self'; worker-src blob:; style-src 'self'; ");
   expect(policy).toContain("; connect-src 'self' https://plants.example; ");
   expect(policy).not.toContain('unsafe');
 

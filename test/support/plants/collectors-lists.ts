@@ -123,20 +123,20 @@ export const collectorsLists: readonly CollectorsList[] = [
   },
 ];
 
-const listsOf = (file: string) =>
-  readFileSync(join(import.meta.dirname, file), 'utf8')
+function listsIn(file: string): readonly CollectorsList[] {
+  const lines = readFileSync(join(import.meta.dirname, file), 'utf8')
     .trim()
-    .split('\n')
-    .map(
-      (line) =>
-        JSON.parse(line, (key, value) =>
-          key === 'list' ? Buffer.from(`${value}`, 'base64') : value,
-        ) as CollectorsList,
-    );
+    .split('\n');
+  const revive = (key: string, value: unknown) => (key === 'list' ? Buffer.from(`${value}`, 'base64') : value);
+  return lines.map((line) => JSON.parse(line, revive) as CollectorsList);
+}
+
 /** What LibreOffice has made in nine languages, six encodings and with three separators, and lists of gardens. */
-export const officeLists: readonly CollectorsList[] = listsOf('office-lists.ndjson');
+export const officeLists = listsIn('office-lists.ndjson');
 /** As .xlsx, by LibreOffice. `plants` has the refused records, too, by their rows. */
-export const workbooks: readonly CollectorsList[] = listsOf('workbooks.ndjson');
+export const workbooks = listsIn('workbooks.ndjson');
+/** Three of the lists above as .xlsx, and `garden` with two sheets, an id of 16 digits and half a megabyte of notes. */
+export const pageWorkbooks = listsIn('page-workbooks.ndjson');
 
 /** A plant as the lists above have it. */
 export const inWords = ({ id, name, tag }: { id: bigint; name: string; tag?: string }) =>

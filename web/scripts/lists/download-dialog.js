@@ -7,10 +7,16 @@ import { queryOf } from '../table/view.js';
 import { nodesOf } from '../texts.js';
 import { currentToken } from '../token.js';
 
-/** In CSV: an id that spreadsheets round, since they keep 15 digits of a number. */
-const LONG_ID = /\n-?\d{16,}[,;\t]/;
-/** Characters at the end of a chunk that may be the beginning of a long id: a line feed, a sign and 19 digits. */
-const LONG_ID_LENGTH = 21;
+/**
+ * In CSV: cells that spreadsheets alter. They keep 15 digits of a number, and take no zeros before it; 1/2 becomes a date, 1E5
+ * a number, and what begins with a sign of formulas one of these.
+ */
+const ALTERED =
+  /(?<=[,;\t\n]"?)(?:-?\d{16,}|0\d+|\d{1,4}[-/.]\d{1,2}(?:[-/.]\d{1,4})?|\d+E\d+|(?:=|[+@-](?!\d))[^\n,;\t"]{1,30})(?=["\r,;\t])/g;
+/** How many of them are shown. */
+const SHOWN = 5;
+/** Characters at the end of a chunk that may be the beginning of such a cell. */
+const ALTERED_LENGTH = 40;
 
 /** Where a comma is the decimal sign, spreadsheets take semicolons to separate cells. */
 const separator = Intl.NumberFormat().format(0.5).includes(',') ? ';' : ',';
@@ -25,11 +31,15 @@ export function downloadDialog(
   const isForSpreadsheets = byId('download-csv', HTMLInputElement);
   const visits = latest();
   let signal = visits();
-  let wanted = view();
+  let chosen = view();
+
+  function clear() {
+    for (const what of ['problem', 'progress', 'done', 'altered']) write(`download-${what}`);
+  }
 
   /** Reads all of them before any is saved: a list that breaks off must not look like a whole one. */
   async function download(/** @type {AbortSignal} */ signal) {
-    const [{ tag, name, untagged }, isCsv] = [wanted, isForSpreadsheets.checked];
+    const [{ tag, name, untagged }, isCsv] = [chosen, isForSpreadsheets.checked];
     // What the page has found by itself, the service would not.
     const ids = !list.isLarge() && (name ?? untagged) ? new Set(list.rows().map(({ id }) => id)) : undefined;
     const query = queryOf({ tag, name: ids ? undefined : name, separator: isCsv ? separator : undefined });
@@ -41,7 +51,11 @@ export function downloadDialog(
     // Excel takes a list without a byte order mark for one in another encoding. Blobs are outside of the page's memory.
     const blobs = isCsv ? [new Blob(['\uFEFF'])] : [];
     const [reader, decoder] = [response.body?.getReader(), new TextDecoder()];
-    let [octets, end, hasLongIds] = [0, '', false];
+    const altered = /** @type {Set<string>} */ (new Set());
+    const scan = (/** @type {string} */ text) => {
+      for (const [cell] of isCsv && altered.size < SHOWN ? text.matchAll(ALTERED) : []) altered.add(cell);
+    };
+    let [octets, end] = [0, ''];
     for (;;) {
       const { done, value } = (await reader?.read().catch(() => undefined)) ?? {};
       if (done) break;
@@ -50,36 +64,37 @@ export function downloadDialog(
       octets += value.length;
       write('download-progress', sizeOf(octets));
       const text = end + decoder.decode(value, { stream: true });
-      hasLongIds ||= isCsv && LONG_ID.test(text);
-      end = text.slice(-LONG_ID_LENGTH);
+      if (!ids) scan(text);
+      end = text.slice(-ALTERED_LENGTH);
     }
     const file = isCsv ? 'plants.csv' : 'plants.ndjson';
     const all = new Blob(blobs, { type });
-    save(ids ? new Blob(recordsOf(ids, await all.text(), isCsv), { type }) : all, file);
+    const records = ids && recordsWith(ids, await all.text(), isCsv);
+    if (records) scan(records.join(''));
+    save(records ? new Blob(records, { type }) : all, file);
     write('download-progress');
     write('download-done', `Saved as ${file}, ${sizeOf(octets)}.`);
-    form.classList.toggle('long-ids', hasLongIds);
+    write('download-altered', [...altered].slice(0, SHOWN).join(', '));
   }
 
   form.onsubmit = async (event) => {
     event.preventDefault();
     const own = signal;
-    for (const id of ['download-problem', 'download-done']) write(id);
+    clear();
     dialog.className = 'running';
     await download(own).catch((error) => own.aborted || failed(error, 'download-problem'));
     if (!own.aborted) dialog.className = '';
   };
   byId('download-list', HTMLElement).onclick = () => {
-    wanted = view();
-    const { tag, name, untagged } = wanted;
+    chosen = view();
+    const { tag, name, untagged } = chosen;
     const withTag = tag === undefined ? [] : [' with the tag ', ...nodesOf(tag)];
     const withName = name === undefined ? [] : [' that are found by ', ...nodesOf(name)];
     const limits = [...withTag, ...(untagged ? [' without a tag'] : []), ...withName];
     write('download-what', limits.length > 0 ? 'The plants' : 'All plants', ...limits);
-    for (const id of ['download-problem', 'download-progress', 'download-done']) write(id);
+    clear();
     signal = visits();
     dialog.className = '';
-    form.classList.remove('long-ids');
     dialog.showModal();
   };
   byId('download-close', HTMLElement).onclick = () => dialog.close();
@@ -88,7 +103,7 @@ export function downloadDialog(
 }
 
 /** The records of these plants, and the line that names the columns. */
-function recordsOf(/** @type {Set<bigint>} */ ids, /** @type {string} */ list, /** @type {boolean} */ isCsv) {
+function recordsWith(/** @type {Set<bigint>} */ ids, /** @type {string} */ list, /** @type {boolean} */ isCsv) {
   const records = list.match(isCsv ? /(?:"[^"]*"|[^"\n])*\n/g : /[^\n]*\n/g) ?? [];
   const idOf = isCsv ? /^(-?\d+)/ : /"id":(-?\d+)/;
   return records.filter((record) => !idOf.test(record) || ids.has(BigInt(idOf.exec(record)?.[1] ?? '')));

@@ -1,42 +1,42 @@
 /** @import { Failed, Request } from '../api.js' */
 /** @import { PlantList } from '../table/plants.js' */
-/** @import { Layout, List, Reading } from './types.d.ts' */
-import { folded, plantIn } from '../../../src/lists/records.js';
+/** @import { Chosen, List, Reading } from './list-reader.js' */
 import { send } from '../api.js';
-import { byId, make, write } from '../dom.js';
+import { byId, latest, onClick, write } from '../dom.js';
 import { freeId, highestPlant } from '../free-id.js';
 import { nodesOf } from '../texts.js';
 import { save, sizeOf } from './download-dialog.js';
-import { dropZone } from './drop-zone.js';
 import { addSameNames, fillForm, readForm, skipsNames } from './import-form.js';
 import { importReport } from './import-report.js';
-import { layoutOf, readList, recordsOf } from './list-reader.js';
+import { readList } from './list-reader.js';
 import { listSender, storedNames } from './list-sender.js';
 
-/** Plants that are shown. */
-const SHOWN = 5;
+/** Batches of a list that are checked before it is imported. */
+const MAX_CHECKED = 20;
 
 /**
- * The key of the first id of a list that was numbered: where names are not compared, its plants must get the same ids again.
- * By its name alone, since its author may have corrected it.
+ * Where the first id of a list that was numbered is kept: where names are not compared, its plants must get the same ids
+ * again. By its name alone, since its author may have corrected it.
  */
-const keyOf = (/** @type {File} */ { name }) => `plant-store-import ${name}`;
+const keyOf = (/** @type {List} */ { file }) => `plant-store-import ${file.name}`;
 
-function firstIdOf(/** @type {File} */ file) {
-  const id = sessionStorage.getItem(keyOf(file));
-  return id === null ? undefined : BigInt(id);
-}
-
-/** The dialog that imports a list: one chooses it, says how it is to be read, and sees what becomes of it. */
-export function importDialog(/** @type {PlantList} */ plants, /** @type {Failed} */ failed) {
+/**
+ * The dialog that imports a list: one chooses it, says how it is to be read, and sees what becomes of it.
+ *
+ * @param {PlantList} plants
+ * @param {{ failed: Failed, select(ids: Set<bigint>): void }} events
+ */
+export function importDialog(plants, { failed, select }) {
   const [dialog, form] = [byId('import', HTMLDialogElement), byId('import-form', HTMLFormElement)];
   const [chosen, bar] = [byId('import-file', HTMLInputElement), byId('import-progress', HTMLProgressElement)];
-  const encoding = byId('import-encoding', HTMLSelectElement);
+  const [encoding, sheet] = [byId('import-encoding', HTMLSelectElement), byId('import-sheet', HTMLSelectElement)];
+  const replaces = byId('import-replace', HTMLInputElement);
   let list = /** @type {List | undefined} */ (undefined);
-  let layout = /** @type {Layout | undefined} */ (undefined);
   /** Imports what is left of the list. */
   let proceed = /** @type {((request: Request) => Promise<void>) | undefined} */ (undefined);
-  let leaving = new AbortController();
+  /** The name of a list with ids that was imported: once it is corrected, its plants are replaced. */
+  let imported = '';
+  const attempts = latest();
 
   function show(/** @type {'choosing' | 'looking' | 'running' | 'stopped' | 'finished'} */ state) {
     dialog.className = state;
@@ -45,90 +45,86 @@ export function importDialog(/** @type {PlantList} */ plants, /** @type {Failed}
     if (!dialog.open) dialog.showModal();
     // What had the focus may be gone.
     const controls = /** @type {NodeListOf<HTMLElement>} */ (form.querySelectorAll('select, input, button'));
-    Array.from(controls)
-      .find((control) => control.checkVisibility())
-      ?.focus();
+    [...controls].find((control) => control.checkVisibility())?.focus();
   }
 
   /** Does one thing, in place of what is not finished, and says how it fails. */
   async function attempt(/** @type {(request: Request) => Promise<void>} */ work) {
-    leaving.abort();
-    leaving = new AbortController();
-    const { signal } = leaving;
+    const signal = attempts();
     const trouble = (problem = '') => signal.aborted || write('import-trouble', problem);
     for (const id of ['import-problem', 'import-trouble']) write(id);
     await work({ signal, trouble }).catch((error) => signal.aborted || failed(error, 'import-problem'));
   }
 
-  const open = (/** @type {File[]} */ [file, ...others]) =>
+  const open = (/** @type {FileList} */ files) =>
     attempt(async (request) => {
-      form.reset();
+      const [file, ...others] = files;
+      chosen.files = files;
+      replaces.checked = file?.name === imported;
       [list, proceed] = [undefined, undefined];
       show('choosing');
-      if (file === undefined) return;
       if (others.length > 0) throw new Error('Import one list after the other.');
-      await prepare(file, undefined, request);
+      if (file) await prepare(file, {}, request);
     });
 
-  /** Shows how a list will be read. @param {File} file @param {string | undefined} encoding @param {Request} request */
-  async function prepare(file, encoding, request) {
-    const found = await readList(file, encoding);
-    const own = found.isJson ? undefined : layoutOf(found.text);
+  /** Shows how a list will be read. @param {File} file @param {Chosen} said @param {Request} request */
+  async function prepare(file, said, request) {
+    const found = await readList(file, said);
     const plant = await highestPlant(request);
     const free = await freeId(plant, request);
     // Who may change a plant may replace those that a list has.
     const read = plant && (await send('GET', `plants/${plant.id}`, request).catch(() => undefined));
     request.signal?.throwIfAborted();
-    [list, layout] = [found, own];
-    write('import-what', ...nodesOf(file.name), `, ${sizeOf(file.size)}, ${found.encoding}`);
-    form.className = read?.headers.get('Allow')?.includes('PUT') ? 'may-replace' : '';
-    fillForm(found, own, free);
+    list = found;
+    const facts = [sizeOf(file.size), found.encoding].filter(Boolean);
+    write('import-what', ...nodesOf(file.name), `, ${facts.join(', ')}`);
+    const mayReplace = read?.headers.get('Allow')?.includes('PUT') ?? false;
+    form.className = mayReplace ? 'may-replace' : '';
+    replaces.checked &&= mayReplace;
+    fillForm(found, free);
     show('looking');
-    look();
+    void look();
   }
 
   /** How the list is to be read and stored, also which plants are left out. @param {Request} request */
   async function reading(request) {
-    const how = list && readForm(list, layout);
+    const how = list && readForm(list);
     if (!list || !how || !skipsNames()) return how;
     const names = await storedNames(request);
     if (names !== undefined) return { ...how, names };
-    addSameNames(firstIdOf(list.file));
-    return readForm(list, layout);
+    addSameNames(sessionStorage.getItem(keyOf(list)));
+    return readForm(list);
   }
 
-  const unused = (/** @type {Reading} */ { layout: own }) =>
-    own?.names.filter((name, n) => name !== '' && own.header > 0 && ![own.id, own.tag, ...own.name].includes(n)) ?? [];
-
-  /** Shows the first plants as they will be. */
+  /** Shows the first plants as they will be, and what will become of the list. */
   const look = () =>
     attempt(async (request) => {
       write('import-plants');
       const how = await reading(request);
       if (how === undefined) return;
-      const sender = listSender(how, true);
-      const outcome = await sender.next(request);
-      if (outcome === undefined) throw new Error('This list has no plants.');
-      importReport(unused(how))(outcome);
-      write('import-beginning', outcome.records < 1_000 ? '' : 'At its beginning: ');
-      const known = new Set(how.names);
-      const first = recordsOf(how).filter(({ name = '' }) => !known.has(folded(name)));
-      const rows = [...first.flatMap(plantIn).take(SHOWN)].map(({ id, name, tag }) => {
-        const cells = [[`${id}`], nodesOf(name), tag === undefined ? [] : nodesOf(tag)];
-        return make('tr', {}, ...cells.map((nodes) => make('td', {}, ...nodes)));
-      });
-      write('import-plants', ...rows);
+      const [sender, report] = [listSender(how, true), importReport(how)];
+      for (let count = 0; ; count++) {
+        const outcome = count < MAX_CHECKED ? await sender.next(request) : undefined;
+        if (outcome === undefined && count === 0) throw new Error('This list has no plants.');
+        write('import-beginning', outcome || count === MAX_CHECKED ? 'At its beginning: ' : '');
+        if (outcome === undefined) return;
+        report.add(outcome);
+      }
     });
 
-  /** @param {List} list @param {Reading} how */
-  function importOf({ file }, how) {
-    const [sender, report] = [listSender(how, false), importReport(unused(how))];
+  function importOf(/** @type {Reading} */ how) {
+    const { layout, idsFrom, list: own } = how;
+    const [sender, report, before] = [listSender(how, false), importReport(how), plants.ids()];
     const rejected = /** @type {Blob[]} */ ([]);
-    if (how.idsFrom !== undefined) sessionStorage.setItem(keyOf(file), `${how.idsFrom}`);
-    byId('import-rejected', HTMLElement).onclick = () => {
-      const head = how.layout ? `\uFEFF${how.layout.head}` : '';
-      save(new Blob([head, ...rejected]), `${file.name}.rejected.${how.layout ? 'csv' : 'ndjson'}`);
-    };
+    if (idsFrom !== undefined) sessionStorage.setItem(keyOf(own), `${idsFrom}`);
+    onClick('import-rejected', () => {
+      const head = layout ? `\uFEFF${layout.head}` : '';
+      save(new Blob([head, ...rejected]), `${own.file.name}.rejected.${layout ? 'csv' : 'ndjson'}`);
+    });
+    onClick('import-select', () => {
+      dialog.close();
+      select(report.stored.difference(before ?? new Set()));
+    });
     return async (/** @type {Request} */ request) => {
       show('running');
       try {
@@ -136,11 +132,13 @@ export function importDialog(/** @type {PlantList} */ plants, /** @type {Failed}
           bar.value = sender.progress();
           const outcome = await sender.next(request);
           if (outcome === undefined) break;
-          report(outcome);
+          report.add(outcome);
           // A Blob for each batch: browsers keep them outside of the page's memory.
           const texts = outcome.refused.map(({ raw }) => (raw.endsWith('\n') ? raw : `${raw}\n`));
           if (texts.length > 0) rejected.push(new Blob(texts));
         }
+        imported = idsFrom === undefined ? own.file.name : '';
+        form.classList.toggle('has-new', before !== undefined && report.stored.isSubsetOf(before) === false);
         show('finished');
       } catch (error) {
         show('stopped');
@@ -152,27 +150,43 @@ export function importDialog(/** @type {PlantList} */ plants, /** @type {Failed}
   }
 
   form.onchange = ({ target }) => {
-    if (target === encoding && list) {
-      const { file } = list;
-      attempt((request) => prepare(file, encoding.value, request));
-    } else if (target !== chosen) look();
+    if (target === chosen && chosen.files) return void open(chosen.files);
+    if (!list || (target !== encoding && target !== sheet)) return void look();
+    const { file } = list;
+    void attempt((request) =>
+      prepare(file, { encoding: encoding.value, sheet: sheet.value }, request).finally(() => {
+        encoding.value = list?.encoding ?? '';
+      }),
+    );
   };
-  chosen.onchange = () => open([...(chosen.files ?? [])]);
   form.onsubmit = (event) => {
     event.preventDefault();
     const isNew = dialog.className === 'looking';
-    attempt(async (request) => {
+    void attempt(async (request) => {
       const how = isNew ? await reading(request) : undefined;
-      if (how) proceed = importOf(how.list, how);
+      if (how) proceed = importOf(how);
       await proceed?.(request);
     });
   };
-  byId('import-stop', HTMLElement).onclick = () => leaving.abort();
-  byId('import-close', HTMLElement).onclick = () => dialog.close();
-  byId('import-list', HTMLElement).onclick = () => open([]);
+  onClick('import-stop', attempts);
+  onClick('import-close', () => dialog.close());
+  onClick('import-again', () => chosen.click());
+  onClick('import-list', () => open(new DataTransfer().files));
   // The event is late: a list that was dropped in the meantime has opened the dialog again.
-  dialog.onclose = () => dialog.open || leaving.abort();
+  dialog.onclose = () => dialog.open || attempts();
 
-  dropZone(() => dialog.className !== 'running', open);
+  /** Whether a list can be dropped now: no dialog is open but this one, where nothing runs. */
+  const canDrop = () =>
+    document.body.matches('.may-create:not(:has(dialog[open]:not(#import)))') && dialog.className !== 'running';
+  for (const type of /** @type {const} */ (['dragover', 'dragleave', 'drop'])) {
+    // Anywhere: the browser would show the list in place of this page.
+    addEventListener(type, (event) => {
+      if (!event.dataTransfer?.types.includes('Files')) return;
+      event.preventDefault();
+      event.dataTransfer.dropEffect = canDrop() ? 'copy' : 'none';
+      document.body.classList.toggle('dropping', type === 'dragover' && canDrop());
+      if (type === 'drop' && canDrop()) void open(event.dataTransfer.files);
+    });
+  }
   addEventListener('beforeunload', (event) => dialog.className === 'running' && event.preventDefault());
 }

@@ -1,45 +1,53 @@
-/** @import { Layout, List, Reading } from './types.d.ts' */
+/** @import { List, Reading } from './list-reader.js' */
 import { findLayout } from '../../../src/lists/columns.js';
 import { byId, write } from '../dom.js';
 
 /** What a column may be, and what is offered for there being none. */
-const NONE = { id: 'none', name: 'choose one', tag: 'none' };
+const NONE = /** @type {const} */ ({ id: 'none', name: 'choose one', tag: 'none' });
 
 const [form, from] = [byId('import-form', HTMLFormElement), byId('import-from', HTMLInputElement)];
-const [existing, encodings] = [
-  byId('import-existing', HTMLFieldSetElement),
-  byId('import-encoding', HTMLSelectElement),
-];
-const column = (/** @type {string} */ field) => byId(`import-${field}`, HTMLSelectElement);
-const [named, skip] = [byId('import-named', HTMLInputElement), byId('import-skip', HTMLInputElement)];
+const [replaces, skip] = [byId('import-replace', HTMLInputElement), byId('import-skip', HTMLInputElement)];
+const named = byId('import-named', HTMLInputElement);
+const menu = (/** @type {string} */ field) => byId(`import-${field}`, HTMLSelectElement);
 
-/** Offers the encodings and the columns of a list, and chooses those that were found. */
-export function fillForm(
-  /** @type {List} */ list,
-  /** @type {Layout | undefined} */ layout,
-  /** @type {bigint} */ firstId,
-) {
-  const { encoding, fitting } = list;
-  form.classList.toggle('csv', layout !== undefined);
-  form.classList.toggle('has-encodings', fitting.length > 0);
-  const offered = fitting.map((one) => new Option(`${one.encoding}: ${one.sample}`, one.encoding));
-  encodings.replaceChildren(...offered);
-  encodings.value = encoding;
+const option = (/** @type {string} */ text, /** @type {string | number} */ value) =>
+  new Option(text.slice(0, 80), `${value}`);
+
+/** @param {string} field @param {HTMLOptionElement[]} options @param {string} value */
+function offer(field, options, value) {
+  menu(field).replaceChildren(...options);
+  menu(field).value = value;
+}
+
+/** Offers what a list may be, and chooses what was found or is proposed. @param {List} list @param {bigint} firstId */
+export function fillForm({ encoding, encodings, sheets, sheet, layout }, firstId) {
+  const states = { csv: layout, 'has-encodings': encodings.length > 0, 'has-sheets': sheets.length > 1 };
+  for (const [state, isIt] of Object.entries(states)) form.classList.toggle(state, Boolean(isIt));
+  offer(
+    'encoding',
+    encodings.map((one) => option(`${one.sample} (${one.encoding})`, one.encoding)),
+    encoding,
+  );
+  offer(
+    'sheet',
+    sheets.map((name) => option(name, name)),
+    sheet,
+  );
   from.value = `${firstId}`;
-  skip.disabled = false;
+  [skip.checked, skip.disabled] = [true, false];
   write('import-compared');
-  column('name').required = layout !== undefined;
+  menu('name').required = layout !== undefined;
   if (layout === undefined) return;
-  const { id, name, tag, names, header, doubt } = layout;
+  const { names, header, doubt } = layout;
   named.checked = header > 0;
-  const before = header > 1 ? `Row ${header} names the columns, so nothing before it is imported.` : '';
-  write('import-guessed', `${doubt} ${before}`.trim());
-  for (const [field, columns] of Object.entries({ id: [id], name, tag: [tag] })) {
-    const options = names.map((one, n) => new Option(one.slice(0, 60) || `column ${n + 1}`, `${n + 1}`));
-    const own = columns.map((n) => n + 1).join('+');
-    if (columns.length > 1) options.push(new Option(columns.map((n) => names[n]).join(' and '), own));
-    column(field).replaceChildren(new Option(NONE[/** @type {keyof typeof NONE} */ (field)], ''), ...options);
-    column(field).value = own === '0' ? '' : own;
+  write('import-header', `${header || 1}`);
+  write('import-guessed', doubt);
+  for (const field of /** @type {const} */ (['id', 'name', 'tag'])) {
+    const columns = [layout[field]].flat();
+    const value = columns.map((n) => n + 1 || '').join('+');
+    const each = names.map((name, n) => option(name || `column ${n + 1}`, n + 1));
+    const several = columns.length > 1 ? [option(columns.map((n) => names[n]).join(' and '), value)] : [];
+    offer(field, [option(NONE[field], ''), ...each, ...several], value);
   }
 }
 
@@ -49,21 +57,17 @@ export function fillForm(
  * @returns {Reading | undefined}
  * @throws Error in words
  */
-export function readForm(/** @type {List} */ list, /** @type {Layout | undefined} */ layout) {
-  const hasIds = layout ? column('id').value !== '' : list.hasIds;
+export function readForm(/** @type {List} */ list) {
+  const hasIds = list.layout ? menu('id').value !== '' : list.hasIds;
   from.disabled = hasIds;
   // The numbers of a list could be those of any plants.
-  existing.disabled = !hasIds;
-  if (!form.reportValidity()) return undefined;
-  const columns = Object.keys(NONE).map((field) => `${field}=${column(field).value}`);
-  const header = named.checked ? layout?.header || 1 : 0;
-  const said = { columns: columns.join(), header, isNumbered: !hasIds };
-  return {
-    list,
-    layout: layout && findLayout(list.text, said),
-    existing: `${new FormData(form).get('existing') ?? 'keep'}`,
-    idsFrom: hasIds ? undefined : BigInt(from.value),
-  };
+  replaces.disabled = !hasIds;
+  if (!form.checkValidity()) return undefined;
+  const columns = Object.keys(NONE).map((field) => `${field}=${menu(field).value}`);
+  const header = named.checked ? list.layout?.header || 1 : 0;
+  const layout = list.layout && findLayout(list.text, { columns: columns.join(), header, isNumbered: !hasIds });
+  const existing = hasIds && replaces.checked ? 'replace' : 'keep';
+  return { list, layout, existing, idsFrom: hasIds ? undefined : BigInt(from.value) };
 }
 
 /** Whether plants whose names are stored are left out of a list. */
@@ -72,11 +76,11 @@ export const skipsNames = () => !from.disabled && skip.checked;
 /**
  * Stores all plants of a list, since there are too many to compare its names.
  *
- * @param {bigint | undefined} former the first id of a list of this name before: again, its plants get the same ids
+ * @param {string | null} former the first id of a list of this name before: again, its plants get the same ids
  */
 export function addSameNames(former) {
   [skip.checked, skip.disabled] = [false, true];
   const again = ` A list of this name had these numbers before. For another list, ${from.value} is free.`;
-  write('import-compared', `There are too many plants to compare their names.${former === undefined ? '' : again}`);
-  from.value = `${former ?? from.value}`;
+  write('import-compared', `There are too many plants to compare their names.${former === null ? '' : again}`);
+  from.value = former ?? from.value;
 }

@@ -1,54 +1,81 @@
-/** @import { Outcome } from './types.d.ts' */
-import { byId, write } from '../dom.js';
+/** @import { Plant } from '../../../src/lists/records.js' */
+/** @import { Reading } from './list-reader.js' */
+/** @import { Outcome } from './list-sender.js' */
+import { plantIn } from '../../../src/lists/records.js';
+import { byId, make, write } from '../dom.js';
+import { nodesOf, numberOf } from '../texts.js';
 
-/** Refusals that are shown. */
-const MAX_SHOWN = 300;
+/** What is shown of refusals, first plants, replaced ones, and ids that come twice. */
+const [REFUSALS, PLANTS, CHANGES, TWICE] = [300, 5, 20, 10];
+/** Ids that are kept, as many as the table has rows. */
+const MAX_IDS = 50_000;
+const WORDS = ['read', 'new', 'replaced', 'there already', 'whose names are there already', 'refused'];
 
-const count = (/** @type {number} */ value) => value.toLocaleString('en');
+const [plants, changes] = [byId('import-plants', HTMLElement), byId('import-changes', HTMLElement)];
+const [form, refusals] = [byId('import-form', HTMLElement), byId('import-refused', HTMLTextAreaElement)];
 
-/** Shows what becomes of a list, batch by batch: what is ignored, what was refused, and sums. @param unused columns */
-export function importReport(/** @type {readonly string[]} */ unused) {
-  const sums = {
-    read: 0,
-    new: 0,
-    replaced: 0,
-    'there already': 0,
-    'whose names are there already': 0,
-    refused: 0,
-  };
-  const ignored = new Set(unused);
-  /** Whether one has the id of a different plant. */
-  let hasTaken = false;
-  const refusals = byId('import-refused', HTMLTextAreaElement);
+/** @param {HTMLElement} table @param {number} most @param {(string | Node)[][]} cells */
+function addRow(table, most, ...cells) {
+  if (table.children.length < most) table.append(make('tr', {}, ...cells.map((nodes) => make('td', {}, ...nodes))));
+}
+
+const tagOf = (/** @type {Plant} */ { tag }) =>
+  tag === undefined ? [] : [make('span', { className: 'tag' }, ...nodesOf(tag))];
+
+/** Shows what becomes of a list, batch by batch. */
+export function importReport(/** @type {Reading} */ { layout, existing }) {
+  let sums = WORDS.map(() => 0);
+  const used = [layout?.id, layout?.tag, ...(layout?.name ?? [])];
+  const ignored = new Set(layout?.names.filter((name, n) => name && layout.header > 0 && !used.includes(n)));
+  /** The row of each id, those that are stored, and those that come again. */
+  const rows = /** @type {Map<bigint, number>} */ (new Map());
+  const [stored, twice] = [/** @type {Set<bigint>} */ (new Set()), /** @type {string[]} */ ([])];
+  for (const element of [plants, changes]) element.replaceChildren();
   refusals.value = '';
+  form.classList.remove('has-refused', 'has-taken');
 
   function draw() {
-    const parts = Object.entries(sums).filter(([, value]) => value > 0);
-    write('import-sums', parts.map(([what, value]) => `${count(value)} ${what}`).join(', '));
+    const parts = sums.flatMap((sum, n) => (sum > 0 ? `${numberOf(sum)} ${WORDS[n]}` : []));
+    write('import-sums', parts.join(', '));
     write('import-ignored', ignored.size > 0 ? `Not stored: ${[...ignored].join(', ')}` : '');
-    write(
-      'import-refused-label',
-      `Refused${sums.refused > MAX_SHOWN ? `, the first ${MAX_SHOWN} of ${count(sums.refused)}` : ''}`,
-    );
-    const { classList } = byId('import-form', HTMLElement);
-    classList.toggle('has-refused', sums.refused > 0);
-    classList.toggle('has-taken', hasTaken);
+    const more = twice.length > TWICE ? ` and ${numberOf(twice.length - TWICE)} more` : '';
+    const which = existing === 'keep' ? 'first' : 'last';
+    const ids = `${twice.slice(0, TWICE).join(', ')}${more}. Only the ${which} plant of each is stored.`;
+    write('import-twice', twice.length > 0 ? `Ids that come twice: ${ids}` : '');
   }
 
-  function add(/** @type {Outcome} */ { refused, ...outcome }) {
-    for (const { row, problem } of refused.slice(0, Math.max(0, MAX_SHOWN - sums.refused)))
-      refusals.value += `Row ${count(row)}: ${problem}\n`;
-    sums.read += outcome.records;
-    sums.new += outcome.created;
-    sums.replaced += outcome.changed;
-    sums['there already'] += outcome.unchanged;
-    sums['whose names are there already'] += outcome.leftOut;
-    sums.refused += refused.length;
-    hasTaken ||= refused.some(({ error }) => error === 40009);
+  function add(/** @type {Outcome} */ { sent, refused, records, created, changed, unchanged, leftOut, ...outcome }) {
+    const counts = [records, created, changed, unchanged, leftOut, refused.length];
+    const sumBefore = sums.at(-1) ?? 0;
+    sums = sums.map((sum, n) => sum + (counts[n] ?? 0));
+    for (const { row, problem } of refused.slice(0, Math.max(0, REFUSALS - sumBefore)))
+      refusals.value += `Row ${numberOf(row)}: ${problem}\n`;
+    const sum = sumBefore + refused.length;
+    write('import-refused-label', `Refused${sum > REFUSALS ? `, the first ${REFUSALS} of ${numberOf(sum)}` : ''}`);
+    if (refused.length > 0) form.classList.add('has-refused');
+    if (refused.some(({ error }) => error === 40009)) form.classList.add('has-taken');
     for (const name of outcome.ignored) ignored.add(name);
+    for (const { before, after } of outcome.changes ?? []) {
+      const texts = [before, after].map((plant) => [...nodesOf(plant.name), ' ', ...tagOf(plant)]);
+      addRow(changes, CHANGES, [`${after.id}`], ...texts);
+    }
+    const refusedRows = new Set(refused.map(({ row }) => row));
+    for (const record of rows.size < MAX_IDS ? sent : []) {
+      for (const plant of plantIn(record)) {
+        const { id, name } = plant;
+        if (rows.has(id)) twice.push(`${id} (rows ${rows.get(id)} and ${record.row})`);
+        rows.set(id, record.row);
+        if (!refusedRows.has(record.row)) stored.add(id);
+        addRow(plants, PLANTS, [`${id}`], nodesOf(name), tagOf(plant));
+      }
+    }
     draw();
   }
 
   draw();
-  return add;
+  return {
+    add,
+    /** The ids of plants that are stored. */
+    stored,
+  };
 }

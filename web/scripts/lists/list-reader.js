@@ -1,18 +1,30 @@
-/** @import { List, Layout, Reading } from './types.d.ts' */
-import { rolesIn } from '../../../src/lists/column-names.js';
-import { findLayout } from '../../../src/lists/columns.js';
+/** @import { Layout } from '../../../src/lists/columns.js' */
+/** @import { Proposal } from '../../../src/lists/proposals.js' */
 import { candidates, decodedList } from '../../../src/lists/encodings.js';
-import { csvRecords, jsonRecords } from '../../../src/lists/records.js';
+import { layoutOf } from '../../../src/lists/proposals.js';
+import { sheetText } from '../../../src/lists/workbooks.js';
 
-/** Which encoding lists without a byte order mark have most often, by the language of the browser; windows-1252 in others. */
-const ENCODINGS = new Map(
-  Object.entries({
-    'windows-1250': 'pl cs hu sk hr sl ro',
-    'windows-1251': 'ru uk bg sr be',
-    gb18030: 'zh',
-    shift_jis: 'ja',
-  }).flatMap(([encoding, languages]) => languages.split(' ').map((language) => [language, encoding])),
-);
+/**
+ * A list that was dropped or chosen. `encodings` has those that it may have, if that is not certain, `sheets` those of a
+ * workbook, `layout` is that of CSV, and `hasIds` says of lines of JSON whether one at the beginning has an id.
+ *
+ * @typedef {{ file: File, text: string, encoding: string, encodings: { encoding: string, sample: string }[],
+ *   sheets: string[], sheet: string, layout: Proposal | undefined, hasIds: boolean }} List
+ */
+/**
+ * How a list is to be read and stored. `idsFrom` is the id of the first record of a list without ids, and `names` are those
+ * whose plants are left out.
+ *
+ * @typedef {{ list: List, layout: Layout | undefined, existing: string, idsFrom: bigint | undefined,
+ *   names?: string[] | undefined }} Reading
+ */
+/** What a person says about a list in place of what was found. @typedef {{ encoding?: string, sheet?: string }} Chosen */
+
+/** The library for workbooks, as the service serves it; it is loaded with the first one. */
+const WORKBOOKS = '../../../read-excel-file.js';
+
+/** Bytes of the largest list that the page reads: some browsers give a page no more memory. */
+const MAX_BYTES = 64 * 1024 ** 2;
 
 /**
  * Reads a list in the encoding that is chosen, or else in one that fits it.
@@ -20,62 +32,52 @@ const ENCODINGS = new Map(
  * @returns {Promise<List>}
  * @throws Error in words if it is no list
  */
-export async function readList(/** @type {File} */ file, /** @type {string | undefined} */ chosen) {
+export async function readList(/** @type {File} */ file, /** @type {Chosen} */ chosen) {
+  if (file.size > MAX_BYTES)
+    throw new Error(`This list is larger than ${MAX_BYTES >> 20} MiB: split it, or import it with npm run import.`);
   const bytes = new Uint8Array(
     await file.arrayBuffer().catch(() => {
       throw new Error('This list cannot be read: it was moved or changed, or it is a folder. Choose it again.');
     }),
   );
-  const { text, encoding, fitting } = decoded(bytes, chosen);
-  if (text.trim() === '') throw new Error('This list is empty.');
-  return {
-    file,
-    text,
-    encoding,
-    fitting,
-    isJson: /^\s*[{[]/.test(text),
-    hasIds: /"id"\s*:/.test(text.slice(0, 100_000)),
-  };
+  const read = (await workbook(file, bytes, chosen)) ?? { sheets: [], sheet: '', ...decoded(bytes, chosen) };
+  if (read.text.trim() === '') throw new Error('This list is empty.');
+  const layout = /^\s*[{[]/.test(read.text) ? undefined : layoutOf(read.text);
+  return { file, ...read, layout, hasIds: /"id"\s*:/.test(read.text.slice(0, 100_000)) };
 }
 
-function decoded(/** @type {Uint8Array} */ bytes, /** @type {string | undefined} */ chosen) {
+/** A sheet as CSV; undefined if the list is no workbook. @param {File} file @param {Uint8Array} bytes @param {Chosen} chosen */
+async function workbook(file, bytes, chosen) {
+  let [sheets, sheet] = [/** @type {string[]} */ ([]), chosen.sheet ?? ''];
+  const text = await sheetText(bytes, async (options) => {
+    await import(WORKBOOKS);
+    /** @type {typeof import('read-excel-file/browser').default<string>} */
+    const readWorkbook = Reflect.get(globalThis, 'readXlsxFile');
+    const all = await readWorkbook(file, options);
+    const own = all.find((one) => one.sheet === sheet) ?? all.find(({ data }) => data.length > 0);
+    sheets = all.map((one) => one.sheet);
+    sheet = own?.sheet ?? '';
+    return own ? [own] : [];
+  });
+  return text === undefined ? undefined : { text, encoding: '', encodings: [], sheets, sheet };
+}
+
+/** @param {Uint8Array} bytes @param {Chosen} chosen */
+function decoded(bytes, { encoding: chosen }) {
+  let doubt = /** @type {unknown} */ (undefined);
   try {
-    return { ...decodedList(bytes, chosen), fitting: chosen === undefined ? [] : candidates(bytes) };
+    if (!chosen) return { ...decodedList(bytes), encodings: [] };
   } catch (error) {
-    const fitting = candidates(bytes);
-    const own = ENCODINGS.get(navigator.language.slice(0, 2));
-    const { encoding } = fitting.find((one) => one.encoding === own) ?? fitting[0] ?? {};
-    if (chosen !== undefined || encoding === undefined || /** @type {Error} */ (error).cause !== 'encoding')
-      throw error;
-    return { ...decodedList(bytes, encoding), fitting };
+    doubt = error;
+    if (/** @type {Error} */ (error).cause !== 'encoding') throw error;
   }
-}
-
-/** What the columns of CSV are, or what is offered if that is not certain, and what it is that is not. @returns {Layout} */
-export function layoutOf(/** @type {string} */ text) {
-  const any = { columns: 'name=1', isNumbered: true };
-  let doubt = '';
-  for (const said of [{}, { isNumbered: true }, any, { ...any, header: 0 }]) {
+  const encodings = candidates(bytes, navigator.language);
+  for (const encoding of chosen ? [chosen] : encodings.map((one) => one.encoding)) {
     try {
-      const layout = findLayout(text, said);
-      if (!('columns' in said)) return { ...layout, doubt: '' };
-      // What is likely, for a person who sees what is not certain.
-      const {
-        id: [id = -1],
-        name,
-        tag: [tag = -1],
-      } = rolesIn({ cells: layout.names });
-      return { ...layout, id, name: name.slice(0, 1), tag, doubt };
+      return { ...decodedList(bytes, encoding), encodings };
     } catch (error) {
-      const { message, cause } = /** @type {Error} */ (error);
-      if (cause === undefined) throw error;
-      doubt ||= cause === 'ids-from' ? '' : message;
+      doubt ??= error;
     }
   }
-  throw new Error(doubt);
-}
-
-/** The records of a list as it is to be read. */
-export function recordsOf(/** @type {Reading} */ { list, layout, idsFrom }) {
-  return layout ? csvRecords(list.text, layout, idsFrom) : jsonRecords(list.text, idsFrom);
+  throw doubt;
 }

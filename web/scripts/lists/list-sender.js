@@ -1,8 +1,10 @@
+/** @import { Batch } from '../../../src/lists/records.js' */
 /** @import { Request } from '../api.js' */
-/** @import { Batch, Outcome, Reading } from './types.d.ts' */
-import { batchesOf, folded, outcomeOf } from '../../../src/lists/records.js';
+/** @import { Reading } from './list-reader.js' */
+import { batchesOf, folded, outcomeOf, recordsOf } from '../../../src/lists/records.js';
 import { send } from '../api.js';
-import { recordsOf } from './list-reader.js';
+
+/** What became of a batch. @typedef {ReturnType<typeof outcomeOf> & Pick<Batch, 'sent' | 'leftOut'>} Outcome */
 
 /** Plants whose names are compared with those of a list. */
 const MAX_NAMES = 200_000;
@@ -25,7 +27,8 @@ export async function storedNames(/** @type {Request} */ request) {
 export function listSender(reading, isCheck) {
   const names = new Set(reading.names);
   const isLeftOut = ({ name = '' }) => reading.names !== undefined && names.size === names.add(folded(name)).size;
-  const batches = batchesOf(recordsOf(reading), isLeftOut);
+  const { list, layout, idsFrom } = reading;
+  const batches = batchesOf(recordsOf(list.text, layout, idsFrom), isLeftOut);
   const query = new URLSearchParams({ existing: reading.existing, check: `${isCheck}` });
   let batch = /** @type {Batch | undefined} */ (undefined);
   let done = 0;
@@ -37,11 +40,11 @@ export function listSender(reading, isCheck) {
     const how = { ...request, body: batch.lines, type: 'application/x-ndjson', has: 'records' };
     const response = batch.lines === '' ? undefined : await send('POST', `import?${query}`, how);
     const outcome = outcomeOf(batch, /** @type {Parameters<typeof outcomeOf>[1]} */ (response?.body));
-    const { leftOut, size } = batch;
+    const { sent, leftOut, size } = batch;
     batch = undefined;
     done += size;
-    return { ...outcome, leftOut };
+    return { ...outcome, sent, leftOut };
   }
   /** What is done, from 0 to 1. */
-  return { next, progress: () => done / reading.list.text.length };
+  return { next, progress: () => done / list.text.length };
 }

@@ -32,7 +32,7 @@ export function viewFields(
   function show(/** @type {View} */ view) {
     clearTimeout(typing);
     write('problem');
-    selection.clear();
+    selection.replace(new Set());
     fill(view);
     list.show(view);
     offerTags();

@@ -9,12 +9,12 @@
  * @property {(id: bigint) => void} extend selects all rows from the one that was toggled last to this one
  * @property {() => void} all selects every row that the list has
  * @property {(id: bigint) => void} remove without an update: the row has changed, or goes
- * @property {() => void} clear
+ * @property {(ids: Set<bigint>) => void} replace selects these, and no others
  */
 
 /** The rows of a list that are selected: those that have gone are not, and are again if they come back. @returns {Selection} */
 export function rowSelection(/** @type {PlantList} */ list, /** @type {() => void} */ updated) {
-  const ids = /** @type {Set<bigint>} */ (new Set());
+  let ids = /** @type {Set<bigint>} */ (new Set());
   /** Where a range of rows begins. */
   let first = /** @type {bigint | undefined} */ (undefined);
 
@@ -42,8 +42,8 @@ export function rowSelection(/** @type {PlantList} */ list, /** @type {() => voi
       updated();
     },
     remove: (id) => void ids.delete(id),
-    clear() {
-      ids.clear();
+    replace(chosen) {
+      ids = chosen;
       first = undefined;
       updated();
     },

@@ -116,7 +116,7 @@ export function plantTable(
       activate(index + step);
       if (shiftKey) select(true);
     } else if (key === ' ') select(shiftKey);
-    else if (key === 'Escape') selection.clear();
+    else if (key === 'Escape') selection.replace(new Set());
     else if (key === 'Enter' && active !== undefined) events.open(active);
     else return;
     event.preventDefault();
