@@ -56,10 +56,9 @@ export function begun(entry: Entry<Write, Written>): Pending {
 
 /** The phases that have a statement, in their order. */
 const PHASES = ['insert', 'lookUp', 'update'] as const;
-type Phase = (typeof PHASES)[number];
 
 /** The first phase in which some writes of a list are; undefined if none has a statement now. */
-export const phaseOf = (list: readonly Pending[]): Phase | undefined =>
+export const phaseOf = (list: readonly Pending[]): (typeof PHASES)[number] | undefined =>
   PHASES.find((phase) => list.some(({ state }) => state.at === phase));
 
 /** The plants to insert: of several with one id the first. */
@@ -134,12 +133,9 @@ export function afterUpdate(list: readonly Pending[], missed: ReadonlySet<bigint
   });
 }
 
-export function afterPause(list: readonly Pending[], now: number): Pending[] {
-  return list.map((one) => {
-    if (one.state.at !== 'retry') return one;
-    return now < one.entry.until ? { ...one, state: { at: 'lookUp' } } : failed(one, unavailable(OVERDUE));
-  });
-}
+/** All of them have paused. */
+export const afterPause = (list: readonly Pending[], now: number): Pending[] =>
+  list.map((one) => (now < one.entry.until ? { ...one, state: { at: 'lookUp' } } : failed(one, unavailable(OVERDUE))));
 
 /**
  * The lists in which one goes on whose statement has failed. The planned content of a row includes the effect of writes that
