@@ -10,7 +10,7 @@ import { fieldRules, MAX_LENGTH } from '../domain/plant.ts';
 /** Of the JSON of one plant, whatever else is in it; 65,536 bytes are parsed in some milliseconds at worst. */
 export const MAX_PLANT_BYTES = 64 * 1024;
 
-/** A 64-bit integer: exact on the wire, a bigint in code (see json-parser.ts). */
+/** A 64-bit integer: exact on the wire, a bigint in code (see exact-json.ts). */
 export const Int64 = (options: object) => Type.Unsafe<bigint>({ type: 'integer', format: 'int64', ...options });
 
 export const Plant = Type.Object(

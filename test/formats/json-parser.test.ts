@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { jsonParser, parseJson } from '../../src/formats/json-parser.ts';
+import { parseJson } from '../../src/formats/exact-json.ts';
+import { jsonParser } from '../../src/formats/json-parser.ts';
 import { NewPlant } from '../../src/formats/schemas.ts';
 import { int64, writtenInteger, writtenString } from '../support/plants/json-forms.ts';
 

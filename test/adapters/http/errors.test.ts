@@ -127,7 +127,7 @@ const rows: readonly Row[] = [
   ...['[]', 'null', '"x"', `[${PLANT}]`].map((value) => body(40022, value, value, NO_OBJECT)),
   ...['{"name":"x"}', '{"name":"x","ID":1}', '{"name":"x","y":{"id":1}}'].map((text) => body(40022, text, text, NO_ID)),
   ...['{"id":4}', '{"id":4,"__proto__":{"name":"x"}}'].map((text) => body(40022, text, text, NO_NAME)),
-  // Which numbers are no id: formats/json-parser.
+  // Which numbers are no id: formats/exact-json.
   ...['"1"', '9223372036854775808'].map((id) => body(40022, `the id ${id}`, members(`"id":${id}`), ID)),
   ...['1', '"a\\u0000b"'].map((name) => body(40022, `the name ${name}`, members(`"name":${name}`), NAME)),
   ...['null', '"\\ud800x"'].map((tag) => body(40022, `the tag ${tag}`, members(`"tag":${tag}`), TAG)),
