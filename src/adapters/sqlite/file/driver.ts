@@ -67,10 +67,11 @@ export function statementsOn(
     }
   }
 
-  function inTurn<T>(work: () => Promise<T>): Promise<T> {
+  function inTurn<T>(work: () => Promise<T>, isTransaction = false): Promise<T> {
     const done = last.then(async () => {
+      // All writes that have arrived in this turn of the event loop share the transaction.
+      if (isTransaction || performance.now() >= sliceEnd) await new Promise(setImmediate);
       if (performance.now() >= sliceEnd) {
-        await new Promise(setImmediate);
         check();
         sliceEnd = performance.now() + SLICE_MS;
       }
@@ -108,6 +109,6 @@ export function statementsOn(
   const within: Statements = { getExecutor, executeQuery };
   return {
     sql: { getExecutor, executeQuery: (query) => inTurn(() => executeQuery(query)) },
-    transaction: (work) => inTurn(() => transaction(work)),
+    transaction: (work) => inTurn(() => transaction(work), true),
   };
 }
