@@ -11,16 +11,16 @@ export interface NewPlant extends Plant {
   readonly id: bigint;
 }
 
-/** What the store has under an id: a plant, the mark of a deleted plant, whose id stays taken, or nothing. */
+/** What the store has under an id: a plant, nothing, or the mark of a deleted plant, whose id stays taken. */
 export type Stored = NewPlant | 'deleted' | undefined;
 
-/** What became of a plant of a list that was added. */
+/** The outcome of adding one plant of a list. */
 export type Added = 'created' | 'changed' | 'unchanged' | 'id_taken' | 'id_retired';
 
 export const MIN_INT64 = -(2n ** 63n);
 export const MAX_INT64 = 2n ** 63n - 1n;
 
-/** Characters (Unicode code points) of a text, at most; earlier versions have stored longer ones. */
+/** The most characters (Unicode code points) of each text. Earlier versions have stored longer texts. */
 export const MAX_LENGTH = { name: 1_000, tag: 200 } as const;
 
 const textRule = (field: keyof typeof MAX_LENGTH) =>
@@ -54,17 +54,17 @@ export function isPlantId(id: bigint): boolean {
   return id >= MIN_INT64 && id <= MAX_INT64;
 }
 
-/** Whether both are the same plant under the same id, field by field, or both a deleted one, or nothing. */
+/** Whether both are plants with equal fields, both are deleted, or both are nothing. */
 export function isSamePlant(a: Stored, b: Stored): boolean {
   if (typeof a !== 'object' || typeof b !== 'object') return a === b;
   return a.id === b.id && a.name === b.name && a.tag === b.tag;
 }
 
 /**
- * What adding a plant does.
+ * Determines the outcome of adding a plant.
  *
- * @param stored what has its id
- * @param replaces whether it takes the place of a different plant
+ * @param stored what is stored under its id
+ * @param replaces whether it replaces a different plant
  */
 export function addition(stored: Stored, plant: NewPlant, replaces: boolean): Added {
   if (stored === undefined) return 'created';
@@ -77,7 +77,7 @@ function ruleViolation(field: keyof typeof fieldRules): PlantStoreError {
   return new PlantStoreError('invalid_plant', `${field} must be ${fieldRules[field]}`);
 }
 
-/** SQL text holds any Unicode scalar value but U+0000; a lone surrogate is not one and would be silently replaced. */
+/** SQL text holds any Unicode scalar value but U+0000. A lone surrogate is none, and would be silently replaced. */
 export function isStorableText(text: string, maxLength: number): boolean {
   // A code point has one or two units of UTF-16.
   const isShort = text.length <= maxLength || (text.length <= 2 * maxLength && [...text].length <= maxLength);

@@ -1,23 +1,23 @@
 import { hash } from 'node:crypto';
 import { isSamePlant, type NewPlant } from './plant.ts';
 
-/** Which plants a change is for, by their fingerprints. */
+/** Limits a change to plants with certain fingerprints. */
 export interface Precondition {
-  /** Only for these; for any if it is not given. */
+  /** The plant must have one of these; any plant will do by default. */
   readonly matches?: 'any' | readonly string[] | undefined;
-  /** For none of these. */
+  /** The plant must have none of these. */
   readonly excludes?: 'any' | readonly string[] | undefined;
 }
 
-/** What equal plants alone have in common. Clients keep it, so it must stay the same in later versions. */
+/** A hash that only equal plants share. Clients keep it, so later versions must compute the same one. */
 export function fingerprintOf({ id, name, tag }: NewPlant): string {
   const last = tag === undefined ? '' : `,"tag":${JSON.stringify(tag)}`;
   return hash('sha256', `{"id":${id},"name":${JSON.stringify(name)}${last}}`, 'base64url');
 }
 
 /**
- * What a change makes of what is stored. A deleted plant stays deleted. One that is as wanted already meets any `matches`,
- * since whoever repeats a change would else be refused because of its success.
+ * What a change turns the stored plant into. A deleted plant stays deleted. A plant that is already as requested meets any
+ * `matches`: otherwise, a repeated change would be refused because it had succeeded.
  *
  * @returns `unmet` if the precondition is not met
  */
