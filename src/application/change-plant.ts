@@ -4,8 +4,8 @@ import { requirePlant } from './find-plant.ts';
 import type { PlantRepository } from './ports.ts';
 
 /**
- * Replaces name and tag of the plant that has the id, and resolves to it once that is durable. Replacing them with the
- * same again succeeds and changes nothing, unless the precondition excludes them.
+ * Replaces the name and tag of the plant with this id, and resolves to the plant once that is durable. Repeating the change
+ * succeeds and changes nothing, unless the precondition excludes the plant.
  *
  * @throws PlantStoreError `invalid_plant` if a field breaks its rule, `plant_not_found`, `plant_deleted`,
  * `precondition_failed` if the precondition is not met, `store_unavailable` as the port does
@@ -21,7 +21,7 @@ export function changePlant(plants: Pick<PlantRepository, 'replace'>): ChangePla
  * Deletes the plant that has the id, and resolves once that is durable. Its id stays taken, so that no late retry of its
  * creation brings it back. Deleting it again succeeds and changes nothing, whatever the precondition.
  *
- * @throws PlantStoreError `plant_not_found` if no plant ever had it, `precondition_failed` if the precondition is not met,
+ * @throws PlantStoreError `plant_not_found` if the id was never used, `precondition_failed` if the precondition is not met,
  * `store_unavailable` as the port does
  */
 type DeletePlant = (id: bigint, precondition?: Precondition) => Promise<void>;

@@ -3,13 +3,13 @@ import type { ListQuery } from './list-plants.ts';
 import type { PlantCount, PlantRepository } from './ports.ts';
 
 /**
- * Counts the plants with the tag and the text, if given. It stops at 10,000 of them.
+ * Counts up to 10,000 plants with the tag and the text, where these are given.
  *
  * @throws PlantStoreError `store_unavailable` as the port does
  */
 type CountPlants = (query: Pick<ListQuery, 'tag' | 'name' | 'signal'>) => Promise<PlantCount>;
 
-/** SQL looks at each row that it counts, and totals that are kept up to date would make every create wait for one row. */
+/** SQL reads each row that it counts, and a total that is kept up to date would make every create wait for one row. */
 const COUNT_MAX = 10_000;
 
 export function countPlants({ count }: Pick<PlantRepository, 'count'>): CountPlants {

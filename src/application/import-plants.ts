@@ -4,28 +4,28 @@ import type { PlantRepository } from './ports.ts';
 interface ImportOptions {
   /** Whether a plant replaces a different one with its id. */
   readonly replaces: boolean;
-  /** Whether nothing is stored, and what would become of the plants is predicted by a look-up. */
+  /** Whether the outcomes are only predicted by a look-up, and nothing is stored. */
   readonly isCheck?: boolean;
 }
 
 interface Imported {
-  /** What became of each plant. */
+  /** The outcome of each plant. */
   readonly outcomes: readonly Added[];
-  /** Of a check: the first plants that would change, as they are and as they would be. */
+  /** The first plants that a check predicts to change, before and after that. */
   readonly changes: readonly { readonly before: NewPlant; readonly after: NewPlant }[];
 }
 
 /**
- * Stores a list of plants, and resolves to what became of each once all are durable, as if they were created, or changed, one
- * after another. Of several with one id that replace others only the last is written. A list is short enough to be finished
- * though its client has left: one that has only closed its side would otherwise get no further by sending it again.
+ * Stores a list of plants as if one after another, and resolves to the outcome of each once all are durable. If plants of the
+ * list replace each other, only the last one is written. A list is finished even if its client has left: a client that has
+ * only closed its side could otherwise never get it stored by sending it again.
  *
- * @throws PlantStoreError `store_unavailable` if the outcome of a plant is not known; any part of it may be done then, and a
- * statement that has timed out may still run
+ * @throws PlantStoreError `store_unavailable` if the outcome of a plant is unknown. Any part of the list may be stored then,
+ * and a statement that has timed out may still run
  */
 type ImportPlants = (list: readonly ValidPlant[], options: ImportOptions) => Promise<Imported>;
 
-/** Plants that are looked up at once, beside those of other clients. */
+/** Concurrent look-ups of an import, beside those of other clients. */
 const LOOK_UPS_MAX = 256;
 const CHANGES_MAX = 20;
 
@@ -62,7 +62,7 @@ export function importPlants({ addAll, find }: Pick<PlantRepository, 'addAll' | 
   };
 }
 
-/** What became of each plant, given what was stored before. */
+/** The outcome of each plant, given what was stored before. */
 function inOrder(list: readonly ValidPlant[], stored: Map<bigint, Stored>, replaces: boolean): Added[] {
   return list.map((plant) => {
     const outcome = addition(stored.get(plant.id), plant, replaces);
@@ -71,7 +71,7 @@ function inOrder(list: readonly ValidPlant[], stored: Map<bigint, Stored>, repla
   });
 }
 
-/** What had the id of a plant before that was added. @param earlier what a look-up before that found, if there was one */
+/** What the id of a plant held before that was added. @param earlier what a look-up had found, if there was one */
 function storedBefore(plant: NewPlant, outcome: Added | undefined, earlier: Stored): Stored {
   if (outcome === 'created') return undefined;
   if (outcome === 'unchanged') return plant;

@@ -2,16 +2,16 @@ import { PlantStoreError } from '../domain/errors.ts';
 import { MAX_INT64, MIN_INT64, type NewPlant } from '../domain/plant.ts';
 import { type Order, type PlantRange, type PlantRepository, rangeAfter } from './ports.ts';
 
-/** Which plants are wanted: those that come after an id, with the tag and the text, if given, at most `limit` of them. */
+/** Selects up to `limit` plants that come after an id and have the tag and the text, where these are given. */
 export interface ListQuery {
   readonly after?: bigint | undefined;
   readonly tag?: string | undefined;
-  /** In their names, letters in either case. Not empty. */
+  /** A text that the name contains, in either case. Not empty. */
   readonly name?: string | undefined;
   readonly limit?: number | undefined;
-  /** Of ids; ascending if it is not given. */
+  /** The order of ids; ascending by default. */
   readonly order?: Order | undefined;
-  /** Aborts when nobody wants the result any more. */
+  /** Aborts when the result is no longer needed. */
   readonly signal?: AbortSignal;
 }
 
@@ -19,7 +19,7 @@ export interface ListQuery {
 export interface PlantList {
   /** Empty for a search that comes in batches, since it may find nothing for long. */
   readonly first: readonly NewPlant[];
-  /** Those after the first, in batches; undefined if the list is a page, or has no more. */
+  /** The plants after `first`; undefined if the list is a page, or has no more. */
   readonly batches: AsyncIterable<readonly NewPlant[]> | undefined;
   /** The id after which the next page begins; undefined if there is none, or the list is no page. */
   readonly next: bigint | undefined;
@@ -42,26 +42,26 @@ export function listPlants({ list }: Pick<PlantRepository, 'list'>): ListPlants 
     const all = { from: MIN_INT64, to: MAX_INT64, tag, name, order };
     const range = after === undefined ? all : rangeAfter(all, after);
     if (limit <= PAGE_PLANTS_MAX) {
-      // A client that has only closed its side still gets its page; a search is given up.
+      // A client that has only closed its side still gets its page, but a search is aborted.
       const { plants, next } = await list(range, limit, name === undefined ? undefined : signal);
       return { first: plants, batches: undefined, next };
     }
     if (name !== undefined) return { first: [], batches: readBatches(range, limit, signal), next: undefined };
-    // As a page: a list that is refused then, since too many are streamed, holds up no stream.
+    // Read as a page: if the list is then refused, because too many are streamed, it has delayed no stream.
     const { plants, next } = await list(range, PAGE_PLANTS_MAX);
     const batches =
       next === undefined ? undefined : readBatches(rangeAfter(range, next), limit - plants.length, signal);
     return { first: plants, batches, next: undefined };
   };
 
-  /** The plants of a range in batches. The next one is read while the last one is being used. */
+  /** Reads the plants of a range in batches, each while the consumer uses the one before. */
   async function* readBatches(range: PlantRange, limit: number, signal: AbortSignal | undefined) {
     let from = range;
     let left = limit;
     let reading = list(from, left, signal);
     for (;;) {
       const { plants, next } = await reading;
-      // A client that has only closed its side still gets what is found; what is sent shows whether the client is there.
+      // A client that has only closed its side still gets what is found. Sending it shows whether the client has left.
       if (signal?.aborted && plants.length === 0 && next !== undefined) {
         throw new PlantStoreError('store_unavailable', 'the client has left');
       }

@@ -1,10 +1,10 @@
 import type { PlantRepository, Tags } from './ports.ts';
 
 interface TagsQuery {
-  /** The `next` of the part before. */
+  /** The `next` of the previous result. */
   readonly after: string | undefined;
   readonly limit: number;
-  /** Aborts when nobody wants the result any more. */
+  /** Aborts when the result is no longer needed. */
   readonly signal: AbortSignal;
 }
 

@@ -1,19 +1,19 @@
 import type { Position } from './ports.ts';
 import type { EndpointState } from './webhooks/ports.ts';
 
-/** What an operator's commands do to a store, beside the service. Who opens the store puts its failures into words. */
+/** What an operator's commands do to a store, beside the service. The opener of the store puts failures into words. */
 export interface Maintenance {
   /**
    * Forgets deleted plants, the only way to free ids. It can be interrupted and run again.
    *
    * @param isDryRun whether they are only counted
-   * @returns how many in each part of the ids
+   * @returns the number of plants in each part of the ids
    */
   purge(selection: PurgeSelection, isDryRun: boolean): AsyncIterable<number>;
   readonly webhooks: WebhookEndpoints;
-  /** What holds back what webhooks send, in words, if something has for long; it may take seconds to see that. */
+  /** Describes what has long held back webhooks; undefined if nothing has. It may take seconds to determine that. */
   heldBack(): Promise<string | undefined>;
-  /** Ends all positions in the log of changes, for restores that nothing shows. */
+  /** Invalidates all positions in the log of changes, after a restore that the service cannot detect. */
   renewLog(): Promise<void>;
 }
 
@@ -25,22 +25,22 @@ export interface PurgeSelection {
   readonly id: bigint | undefined;
 }
 
-/** After a change, whoever delivers to the endpoint begins anew. */
+/** After a change, the delivery to the endpoint starts anew. */
 export interface WebhookEndpoints {
-  /** In the order of their names. */
+  /** All endpoints, in the order of their names. */
   states(): Promise<KnownEndpoint[]>;
-  /** Goes on at its position. @returns false if that belongs to another table, or there is no such endpoint */
+  /** Continues at its position. @returns false if that belongs to another table, or there is no such endpoint */
   resume(endpoint: string): Promise<boolean>;
-  /** Goes on after a row. @returns whether it is the one that fails, or was skipped before */
+  /** Continues after a row. @returns whether the row is the failing one, or was skipped before */
   skip(endpoint: string, failing: Position): Promise<boolean>;
-  /** Begins before all plants. @returns whether there is such an endpoint */
+  /** Starts before the first plant. @returns whether there is such an endpoint */
   rewind(endpoint: string): Promise<boolean>;
 }
 
-/** Rows that are counted at most, since each is read. */
+/** The most rows that are counted, since each is read. */
 export const MAX_COUNTED = 1_000;
 
-/** What is known of an endpoint. */
+/** An endpoint, and the progress of its delivery. */
 export interface KnownEndpoint extends EndpointState {
   /** Rows between its position and the end of the feed, MAX_COUNTED at most. */
   readonly backlog: number;
@@ -49,8 +49,8 @@ export interface KnownEndpoint extends EndpointState {
   readonly failures: number;
   /** Why the last attempt failed, if it did. */
   readonly reason: string | undefined;
-  /** The first row that was not acknowledged then. */
+  /** The first row that the last attempt did not deliver. */
   readonly failing: Position | undefined;
-  /** Seconds until the next attempt; 0 if none is waited for. */
+  /** Seconds until the next attempt; 0 if none is scheduled. */
   readonly retryIn: number;
 }

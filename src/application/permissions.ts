@@ -6,7 +6,7 @@ export type Permissions = ReadonlySet<Permission>;
 export const allPermissions: Permissions = new Set(['read', 'create', 'change']);
 export const readOnly: Permissions = new Set(['read']);
 
-/** What a token permits, and who it says is sending it, for the log. */
+/** What a token permits, and whom it names as its sender, for the log. */
 export interface Access {
   readonly permissions: Permissions;
   /** The name of the token, or the subject for whom it was signed; undefined if it has none. */
@@ -16,7 +16,7 @@ export interface Access {
 }
 
 /**
- * Finds out what a token permits; undefined if it is not accepted at all. MUST reject with PlantStoreError
- * `token_unverifiable` if that cannot be known now.
+ * Determines what a token permits; undefined if it is not accepted. MUST reject with PlantStoreError `token_unverifiable` if
+ * that cannot be determined now.
  */
 export type TokenVerifier = (token: string) => Access | undefined | Promise<Access | undefined>;

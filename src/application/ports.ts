@@ -8,11 +8,10 @@ import type { Precondition } from '../domain/precondition.ts';
 
 /**
  * Plants, each under its id. What a write resolves to is durable, and every read that begins later sees it. Of concurrent
- * writes that add one id exactly one stores its plant.
+ * writes that add the same id, exactly one stores its plant.
  *
- * A write MUST also reject with PlantStoreError `store_unavailable` if what is stored does not show whether it was done. It
- * then takes effect at most once, at any later time, and a change only on the record that was found. So sending it again is
- * safe, whatever its outcome was.
+ * A write MUST also reject with PlantStoreError `store_unavailable` if what is stored does not show its outcome. It may then
+ * take effect later, but at most once, and a change only on the record that it found. So it is always safe to repeat a write.
  */
 export interface PlantRepository extends ChangeFeed {
   /**
@@ -22,49 +21,49 @@ export interface PlantRepository extends ChangeFeed {
   add(plant: ValidPlant): Promise<'created' | NewPlant | 'deleted'>;
   find(id: bigint): Promise<Stored>;
   /**
-   * Replaces the plant that has the same id, unless it is the same already. Resolves to what is stored then, or to `unmet` if
-   * that is a plant that does not meet the precondition, which is unchanged.
+   * Replaces the plant with the same id, unless both are equal. Resolves to what is stored then, or to `unmet` if the stored
+   * plant does not meet the precondition, and so is unchanged.
    */
   replace(plant: ValidPlant, precondition?: Precondition): Promise<Stored | 'unmet'>;
   /** Deletes the plant in the same way. Its id stays taken. */
   remove(id: bigint, precondition?: Precondition): Promise<Stored | 'unmet'>;
   /**
-   * Adds plants as if one after another, and lets others go first. Resolves to what became of each. If it rejects, each has
-   * been stored as a whole or not at all.
+   * Adds plants as if one after another, with a lower priority than other writes. Resolves to the outcome of each. If it
+   * rejects, each has been stored as a whole or not at all.
    *
-   * @param replaces whether they take the places of different plants
+   * @param replaces whether they replace different plants
    */
   addAll(plants: readonly ValidPlant[], replaces: boolean): Promise<readonly Added[]>;
   /**
-   * Reads the first plants of the range: up to `count`, or fewer if they are many or take long; `next` says whether there are
-   * more. So a search, or deleted plants, may leave none although there are.
+   * Reads the first plants of the range: up to `count`, or fewer if they are many or take long. `next` says whether there are
+   * more: a search, or a row of deleted plants, may find none though more follow.
    *
-   * @param signal ends it early: nobody wants the result any more
+   * @param signal aborts the read, whose result is no longer needed
    */
   list(range: PlantRange, count: number, signal?: AbortSignal): Promise<PlantBatch>;
   /** Counts the plants of the range, up to `most`, or fewer if they take long. */
   count(range: PlantRange, most: number, signal?: AbortSignal): Promise<PlantCount>;
   /**
-   * Reads the tags after one, in the order of their UTF-8, up to `count`, or fewer if they take long; without those of earlier
-   * versions that have more than 800 bytes. MUST also reject with PlantStoreError `tags_unavailable` if it has no such order.
+   * Reads up to `count` tags after a given one, in the order of their UTF-8, or fewer if they take long; not those of earlier
+   * versions that exceed 800 bytes. MUST also reject with PlantStoreError `tags_unavailable` if it has no such order.
    */
   tags(after: string | undefined, count: number, signal?: AbortSignal): Promise<Tags>;
 }
 
-/** A part of the store: the plants whose ids are from `from` to `to`, with the tag and the text, if there are any. */
+/** The plants whose ids are from `from` to `to`, with the tag and the text, where these are given. */
 export interface PlantRange {
   readonly from: bigint;
   readonly to: bigint;
   readonly tag?: string | undefined;
-  /** In their names, letters in either case: a search. Not empty. */
+  /** A text that the name contains, in either case. Not empty. */
   readonly name?: string | undefined;
-  /** In which order of ids it is read; ascending if it is not given. */
+  /** The order of ids; ascending by default. */
   readonly order?: Order | undefined;
 }
 
 export type Order = 'asc' | 'desc';
 
-/** What follows an id of a range, which is not the last one of the range. */
+/** The rest of a range after an id, which is not its last one. */
 export function rangeAfter(range: PlantRange, id: bigint): PlantRange {
   return range.order === 'desc' ? { ...range, to: id - 1n } : { ...range, from: id + 1n };
 }
@@ -72,24 +71,24 @@ export function rangeAfter(range: PlantRange, id: bigint): PlantRange {
 /** The first plants of a range, in its order. */
 export interface PlantBatch {
   readonly plants: readonly NewPlant[];
-  /** The id after which the range goes on; undefined if it has no more plants. */
+  /** The id after which the range continues; undefined if it has no more plants. */
   readonly next: bigint | undefined;
 }
 
 export interface PlantCount {
   readonly count: number;
-  /** Whether there are no more. */
+  /** Whether these are all. */
   readonly isExact: boolean;
 }
 
 export interface Tags {
-  /** Each with the number of its plants, up to 1,000. */
+  /** Each tag with the number of its plants, up to 1,000. */
   readonly tags: readonly ({ readonly tag: string } & PlantCount)[];
-  /** The last of them, if there may be more. */
+  /** The last tag, if there may be more. */
   readonly next: string | undefined;
 }
 
-/** A place in the feed of changes: just after the row that this transaction wrote, with this id. */
+/** A place in the feed of changes: after the row with this id, which the transaction `changed` wrote. */
 export interface Position {
   readonly changed: bigint;
   readonly id: bigint;
@@ -102,33 +101,32 @@ export type Change = NewPlant | { readonly id: bigint; readonly deleted: true };
 export interface Changes {
   /** In the order of the feed. */
   readonly changes: readonly Change[];
-  /** Where the feed goes on. Opaque, without characters that a URL or JSON would escape. */
+  /** Where to continue. Opaque, without characters that a URL or JSON would escape. */
   readonly next: string;
-  /** Whether nothing lies beyond, except what an open transaction still holds back: a first walk is complete. */
+  /** Whether no more can be read, except what an open transaction holds back: a first walk is complete. */
   readonly atEnd: boolean;
-  /** For how long an open transaction has held back what came after it, if that is long. */
+  /** How long an open transaction has held back what came after it, if that is long. */
   readonly heldBackSeconds?: number;
 }
 
 export interface ChangesQuery {
-  /** Where the consumer is: the `next` of what it read last; undefined to begin, `now` to begin at the end. */
+  /** The `next` that the consumer read last; undefined to start at the beginning, `now` to start at the end. */
   readonly after: string | undefined;
   readonly limit: number;
   /** Milliseconds to wait for a change if there is none. */
   readonly wait: number;
-  /** Aborts when nobody wants the result any more. */
+  /** Aborts when the result is no longer needed. */
   readonly signal: AbortSignal;
 }
 
 export interface ChangeFeed {
   /**
-   * Reads the newest state of each plant that was created, changed or deleted after a position, or at all, in an order
-   * that never changes: at most `limit` of them. Nothing is ever left out. If nothing is
-   * new, waits for a change; resolves to nothing new at the end of `wait`, at the signal, and when the service shuts
-   * down.
+   * Reads the newest state of each plant that was created, changed or deleted after a position, or at all, in an order that
+   * never changes: at most `limit` of them. Nothing is ever left out. Without news, it waits for a change, and resolves to
+   * none at the end of `wait`, at the signal, or at shutdown.
    *
-   * MUST also reject with PlantStoreError `unknown_position` if the position is not its own, `cursor_expired` if what
-   * came after it is not known any more, `changes_unavailable` if this store has no such order.
+   * MUST also reject with PlantStoreError `unknown_position` if the position is not valid, `cursor_expired` if changes after
+   * it may be missing, `changes_unavailable` if this store has no such order.
    */
   readChanges(query: ChangesQuery): Promise<Changes>;
 }

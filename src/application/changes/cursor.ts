@@ -3,12 +3,12 @@ import { MAX_INT64, MIN_INT64 } from '../../domain/plant.ts';
 import type { Position } from '../ports.ts';
 import type { LogEnd, LogState } from './ports.ts';
 
-/** What a consumer sends back to go on. */
+/** What a consumer sends to continue reading. */
 export interface Cursor {
-  /** The table and the history of transactions that the positions belong to: 16 hexadecimal digits of each. */
+  /** Identifies the positions' table and its history of transactions, by 16 hexadecimal digits each. */
   readonly epoch: string;
   readonly position: Position;
-  /** The last position that had been purged when its walk began. */
+  /** The last position that had been purged when the consumer began to read. */
   readonly purged: Position;
 }
 
@@ -19,17 +19,17 @@ function purgedIn({ purged_changed, purged_id }: LogState): Position {
   return { changed: purged_changed, id: purged_id };
 }
 
-/** Whether a place comes after another one. */
+/** Whether position `a` comes after position `b`. */
 export function isAfter(a: Position, b: Position): boolean {
   return a.changed > b.changed || (a.changed === b.changed && a.id > b.id);
 }
 
-/** Whether there is something to read between the cursor and this end of the feed, or the cursor is not valid any more. */
+/** Whether there are changes between the cursor and this end of the feed, or the cursor has expired. */
 export function isNews(cursor: Cursor, end: LogEnd): boolean {
   return expiryOf(cursor, end) !== undefined || isAfter(end.position, cursor.position);
 }
 
-/** Why something after the cursor may be missing, in words; undefined if nothing is. */
+/** Why changes after the cursor may be missing, in words; undefined if none can be. */
 function expiryOf({ epoch, position, purged }: Cursor, now: LogState): string | undefined {
   const isHere = epoch === now.epoch && position.changed < now.next;
   if (!isHere) return 'the database is another one, was restored, or has another primary';
@@ -38,10 +38,10 @@ function expiryOf({ epoch, position, purged }: Cursor, now: LogState): string | 
 }
 
 /**
- * Where a consumer goes on.
+ * The cursor from which a consumer continues.
  *
- * @param cursor where it was; undefined at the beginning
- * @param last the last position that it has read since; undefined if there was nothing
+ * @param cursor its current one; undefined at the beginning
+ * @param last the last position that it has read since; undefined if it has read nothing
  * @throws PlantStoreError `cursor_expired`
  */
 export function nextCursor(cursor: Cursor | undefined, now: LogState, last: Position | undefined): Cursor {
@@ -51,7 +51,7 @@ export function nextCursor(cursor: Cursor | undefined, now: LogState, last: Posi
   return { epoch: now.epoch, position: last ?? position, purged };
 }
 
-/** Encodes a cursor in the letters that a URL and JSON take as they are. */
+/** Encodes a cursor in characters that neither a URL nor JSON escapes. */
 export function encodeCursor({ epoch, position, purged }: Cursor): string {
   const numbers = [position.changed, position.id, purged.changed, purged.id];
   return Buffer.from([epoch, ...numbers].join(':')).toString('base64url');
@@ -64,7 +64,7 @@ export function decodeCursor(text: string): Cursor {
   const plain = Buffer.from(text, 'base64url');
   const [, epoch = '', ...digits] = CURSOR.exec(plain.toString('latin1')) ?? [];
   const numbers = digits.map(BigInt).filter((n) => n >= MIN_INT64 && n <= MAX_INT64);
-  // Decoders are lenient; each cursor has one spelling.
+  // Base64 decoders are lenient, but a cursor has one spelling.
   if (numbers.length < 4 || plain.toString('base64url') !== text) throw new PlantStoreError('unknown_position');
   const [changed, id, purgedChanged, purgedId] = numbers as [bigint, bigint, bigint, bigint];
   return { epoch, position: { changed, id }, purged: { changed: purgedChanged, id: purgedId } };

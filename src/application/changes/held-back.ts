@@ -1,19 +1,19 @@
 import type { LogReader, LogState } from './ports.ts';
 
-/** Seconds for which a transaction may hold back the feed before anybody is told: most are shorter. */
+/** Seconds for which a transaction may hold back the feed before this is reported. Most transactions are shorter. */
 export const LONG = 5;
 
-/** Milliseconds between two questions about the transaction: under load it is another one all the time. */
+/** Milliseconds between two queries for the transaction: under load, each would find a different one. */
 const INTERVAL = 1_000;
 
 /**
- * Says for how long an open transaction has held back the feed: the time for which it has been open, or, where the role may
- * not see that, the time since this process first saw it.
+ * Measures how long an open transaction has held back the feed: since it began or, where the role may not see that, since
+ * this process first saw it.
  *
  * @param now milliseconds of a monotonic clock
  */
 export function heldBackTime(holder: LogReader['holder'], now = () => performance.now()) {
-  /** The transaction that the last state has shown, and when it was met. */
+  /** The transaction that the last state has shown, and when this process first saw it. */
   let met: { readonly settled: bigint; readonly at: number } | undefined;
   let asked: { readonly settled?: bigint; readonly began?: number; readonly at: number } = { at: -INTERVAL };
 
@@ -29,9 +29,9 @@ export function heldBackTime(holder: LogReader['holder'], now = () => performanc
     if (found?.age) asked = { settled: found.settled, began: now() - found.age * 1_000, at: now() };
   }
 
-  /** Seconds, 0 if nothing holds it back, as the last state has shown. */
+  /** Seconds, according to the last state; 0 if nothing holds the feed back. */
   async function seconds(): Promise<number> {
-    // If that fails, what is known without it will do.
+    // If the query fails, the time since the first sight is used.
     if (met && asked.settled !== met.settled && now() - asked.at >= INTERVAL) await ask().catch(() => {});
     if (met === undefined) return 0;
     const began = asked.settled === met.settled ? asked.began : undefined;
@@ -39,10 +39,10 @@ export function heldBackTime(holder: LogReader['holder'], now = () => performanc
   }
 
   return {
-    /** To be called with each state of the feed that is read. */
+    /** Must be called with each state of the feed that is read. */
     note: ({ settled, next }: LogState) => meet(settled < next ? settled : undefined),
     seconds,
-    /** The same, as it is now. */
+    /** The same, after a new query. */
     async secondsNow(): Promise<number> {
       await ask();
       return seconds();

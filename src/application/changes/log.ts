@@ -6,13 +6,13 @@ import type { LogEnd, LogReader } from './ports.ts';
 import { logTimes } from './times.ts';
 import { changeWatch } from './watch.ts';
 
-/** Rows of a page of a webhook. */
+/** Rows in a page for a webhook. */
 const ENTRIES = 200;
 
 /**
- * The feed of changes, as its consumers and webhooks see it: the rows in the order in which they were written last.
+ * The feed of changes, as its consumers and webhooks see it: the rows in the order in which they were last written.
  *
- * @param reader.partForWebhooks its `part`, perhaps in the background
+ * @param reader.partForWebhooks like `part`, but may run in the background
  */
 export function changeLog(reader: LogReader & { readonly partForWebhooks?: LogReader['part'] }) {
   const times = logTimes();
@@ -21,7 +21,7 @@ export function changeLog(reader: LogReader & { readonly partForWebhooks?: LogRe
     try {
       return noted(await reader.end());
     } catch {
-      // While there is no feed, nothing is new. Readers learn that there is none when their time is over.
+      // Without a feed there is no news. Readers learn why when they read after their wait.
       return undefined;
     }
   });

@@ -9,28 +9,28 @@ export interface LogState {
   readonly purged_id: bigint;
   /** Greater than every `changed` so far: the next transaction of Postgres. */
   readonly next: bigint;
-  /** What is less is final in its order. It is less than `next` while an open transaction holds back what came after it. */
+  /** Rows with a smaller `changed` have their final order. It is less than `next` while a transaction holds back rows. */
   readonly settled: bigint;
 }
 
-/** The same, with the position of its last row. */
+/** The state of the feed, with the position of its last row. */
 export interface LogEnd extends LogState {
   readonly position: Position;
 }
 
-/** What a database implements of the feed. Both reject if there is none, or it cannot be read now. */
+/** What a database implements of the feed. Each method rejects if there is no feed or it cannot be read now. */
 export interface LogReader {
   /**
    * Reads up to `count` rows after a position.
    *
-   * @returns them, and where the feed ends in the same snapshot
+   * @returns the rows, and the end of the feed in the same snapshot
    */
   part(after: Position, count: number): Promise<{ readonly end: LogEnd; readonly rows: readonly Entry[] }>;
-  /** Where the feed ends now: whatever is committed later comes after that. */
+  /** Reads the current end of the feed: whatever is committed later comes after it. */
   end(): Promise<LogEnd>;
   /**
-   * The open transaction that holds back the feed now, if one does: what is less than `settled` is final. `age` is for how
-   * many seconds it has been open; null if that cannot be seen.
+   * Finds the open transaction that holds back the feed now. Rows below `settled` are final. `age` is how many seconds the
+   * transaction has been open; null if that cannot be seen.
    */
   holder(): Promise<{ readonly settled: bigint; readonly age: number | null } | undefined>;
 }

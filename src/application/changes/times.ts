@@ -2,23 +2,23 @@ import type { Position } from '../ports.ts';
 import type { EndpointState } from '../webhooks/ports.ts';
 import { isAfter } from './cursor.ts';
 
-/** Milliseconds between two marks, at least, and the part of their age by which older ones may be apart. */
+/** The least distance between two marks: in milliseconds, and as a fraction of their age. */
 const SPACING = { least: 1_000, ofAge: 0.02 };
 
 /**
- * Plants have no time. Where the feed has ended, and when, says for how long what comes after a position has been there, at
- * least: as far as this process has seen the end.
+ * Plants have no time. So this process records when it read which end of the feed. That shows for how long, at least, the
+ * rows after a position have been there.
  *
  * @param now milliseconds of a monotonic clock
  */
 export function logTimes(now = () => performance.now()) {
   let marks: { readonly end: Position; readonly at: number }[] = [];
-  /** Where each endpoint was at last, and when it was set back. */
+  /** The last position of each endpoint, and when the endpoint was set back. */
   const endpoints = new Map<string, { readonly position: Position; readonly setBackAt: number }>();
 
-  /** To be called with each end of the feed that is read. */
+  /** Must be called with each end of the feed that is read. */
   function note(end: Position): void {
-    // Where the database was set back, the feed ends before the marks.
+    // After the database was set back, the feed ends before the marks.
     while (marks.length > 0 && isAfter((marks.at(-1) ?? { end }).end, end)) marks.pop();
     const last = marks.at(-1);
     if (last !== undefined && (!isAfter(end, last.end) || now() - last.at < SPACING.least)) return;
@@ -33,7 +33,7 @@ export function logTimes(now = () => performance.now()) {
 
   return {
     note,
-    /** For how long the oldest plant has waited that the endpoint has not acknowledged, in seconds. */
+    /** Seconds for which the oldest plant that the endpoint has not acknowledged has waited. */
     waitingSeconds({ endpoint, position, end }: Pick<EndpointState, 'endpoint' | 'position' | 'end'>): number {
       note(end);
       const before = endpoints.get(endpoint);

@@ -3,15 +3,15 @@ import { type Cursor, isAfter, isNews } from './cursor.ts';
 import type { LogEnd } from './ports.ts';
 
 interface Reader {
-  /** What it has read already. */
+  /** The last position that it has read. */
   readonly position: Position;
-  /** Whether the reader waits for such an end of the feed. */
+  /** Whether this end of the feed has news for the reader. */
   readonly isNews: (end: LogEnd) => boolean;
   readonly interval: number;
   readonly wake: (isNews: boolean) => void;
 }
 
-/** Milliseconds between probes, for the changes of other instances. */
+/** Milliseconds between probes for the changes of other instances. */
 const INTERVAL = 40;
 
 /** The same while only webhooks wait. */
@@ -20,13 +20,13 @@ const WEBHOOKS_INTERVAL = 250;
 /** Milliseconds after which a webhook reads without news. */
 const WEBHOOKS_WAIT = 60_000;
 
-/** Milliseconds between a wake-up and the next probe, at least: what is written all the time is read together. */
+/** The least milliseconds from a wake-up to the next probe, so that frequent changes are read together. */
 const PAUSE = 50;
 
 /**
- * Wakes readers when the feed of changes has grown. All share one probe; without readers there is none.
+ * Wakes readers when the feed of changes has grown. All readers share one probe, which runs only for them.
  *
- * @param probe resolves to the end of the feed, undefined if it is not known now
+ * @param probe resolves to the end of the feed, or to undefined if it cannot be read now
  */
 export function changeWatch(probe: () => Promise<LogEnd | undefined>) {
   const waiting = new Set<Reader>();
@@ -36,7 +36,7 @@ export function changeWatch(probe: () => Promise<LogEnd | undefined>) {
   let isAnnounced = false;
   /** When the next probe may begin, as performance.now() counts. */
   let pauseEnd = 0;
-  /** The end of the feed, as the last probe found it; whoever has not come so far need not wait. */
+  /** The end of the feed that was read last. A reader that is behind it need not wait. */
   let known: LogEnd | undefined;
 
   async function wakeReady(): Promise<void> {
@@ -56,14 +56,14 @@ export function changeWatch(probe: () => Promise<LogEnd | undefined>) {
     schedule(isAnnounced ? 0 : next);
   }
 
-  /** Probes after so many milliseconds, unless it will sooner. */
+  /** Schedules a probe after this time, unless one will begin sooner. */
   function schedule(milliseconds: number): void {
     if (waiting.size === 0 || isProbing || (timer !== undefined && milliseconds > 0)) return;
     clearTimeout(timer);
     timer = setTimeout(wakeReady, Math.max(milliseconds, pauseEnd - performance.now()));
   }
 
-  /** @returns whether there is news; false after so many milliseconds, or if something else ends the wait */
+  /** @returns true if there is news; false if the time is over or something else ends the wait */
   function wait(reader: Omit<Reader, 'wake'>, milliseconds: number, signal: AbortSignal): Promise<boolean> {
     if (isStopped || milliseconds <= 0 || signal.aborted) return Promise.resolve(false);
     if (known !== undefined && isAfter(known.position, reader.position)) return Promise.resolve(true);
@@ -85,16 +85,16 @@ export function changeWatch(probe: () => Promise<LogEnd | undefined>) {
 
   return {
     /**
-     * To be called with each end of the feed that is read: it may have gone back. News of others does not count, since
+     * Must be called with each end of the feed that is read, since the feed may have been set back. A later end is ignored:
      * readers would wake each other without a pause.
      */
     note(end: LogEnd): void {
       if (known?.epoch !== end.epoch || isAfter(known.position, end.position)) known = end;
     },
     /**
-     * Waits until the cursor is behind the end of the feed, or not valid any more.
+     * Waits until the cursor is behind the end of the feed or has expired.
      *
-     * @returns whether it is; false after so many milliseconds, or when something else ends the wait
+     * @returns true then; false if the time is over or something else ends the wait
      */
     wait(cursor: Cursor, milliseconds: number, signal: AbortSignal): Promise<boolean> {
       const reader = { position: cursor.position, isNews: (end: LogEnd) => isNews(cursor, end), interval: INTERVAL };
@@ -105,7 +105,7 @@ export function changeWatch(probe: () => Promise<LogEnd | undefined>) {
       const isBehind = (end: LogEnd) => isAfter(end.position, position);
       await wait({ position, isNews: isBehind, interval: WEBHOOKS_INTERVAL }, WEBHOOKS_WAIT, signal);
     },
-    /** Something was written: probes at once. */
+    /** Probes at once, since something was written. */
     announce(): void {
       isAnnounced = true;
       schedule(0);

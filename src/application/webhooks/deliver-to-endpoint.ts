@@ -15,7 +15,7 @@ export interface Delivery {
   readonly feed: ReadEntries;
   readonly positions: Pick<KeepPositions, 'advance' | 'fail' | 'release'>;
   readonly send: Send;
-  /** How many requests to an endpoint may begin at the same time now. Asked before each wave of them. */
+  /** How many requests to an endpoint may begin at the same time. Called before each wave. */
   readonly atOnce: (endpoint: string) => number;
   readonly observer: DeliveryObserver;
   /** Milliseconds of a monotonic clock. */
@@ -29,7 +29,7 @@ export interface Delivery {
 /**
  * Delivers under a lease until the signal, or until the lease is lost or ends with a failure. It never rejects.
  *
- * @param mayBegin whether requests may begin now, which the signal ends for ever
+ * @param mayBegin whether requests may begin now; false for ever after the signal
  * @param onAdvance called with the lease at each new position
  */
 type DeliverToEndpoint = (
@@ -39,7 +39,7 @@ type DeliverToEndpoint = (
   onAdvance: (lease: Lease) => void,
 ) => Promise<void>;
 
-/** Milliseconds between looks at a lease that has too little time left. */
+/** Milliseconds between checks of a lease that has too little time left. */
 const RENEWAL_CHECK_MS = 500;
 
 export function deliverToEndpoint(delivery: Delivery): DeliverToEndpoint {
@@ -55,12 +55,12 @@ export function deliverToEndpoint(delivery: Delivery): DeliverToEndpoint {
       }
     } catch (error) {
       observer.interrupted(error);
-      // If that fails too, the lease expires by itself.
+      // If the release fails too, the lease expires by itself.
       await positions.release([lease]).catch(() => {});
     }
   };
 
-  /** Resolves to the lease as it goes on; undefined if it does not. */
+  /** Resolves to the lease at its new position; undefined if it has ended. */
   async function deliverPage(lease: Lease, mayBegin: () => boolean, signal: AbortSignal): Promise<Lease | undefined> {
     const { endpoint } = lease;
     const { epoch, entries } = await feed.readEntries(lease.position);
@@ -75,7 +75,7 @@ export function deliverToEndpoint(delivery: Delivery): DeliverToEndpoint {
     const advanced = last === undefined ? lease : { ...lease, position: last, failures: 0, failingFor: 0 };
     if (last !== undefined && !(await positions.advance(lease, last))) return undefined;
     const failing = entries[page.acknowledged];
-    // At the end, requests are broken off.
+    // Requests that the signal aborts are no failures.
     if (page.failure === undefined || failing === undefined || signal.aborted) return advanced;
     const attempt = failedAttempt(advanced, failing, page.failure, random());
     await positions.fail(lease, attempt);
@@ -84,21 +84,21 @@ export function deliverToEndpoint(delivery: Delivery): DeliverToEndpoint {
   }
 }
 
-/** What has become of a page. */
+/** The outcome of sending a page. */
 interface PageOutcome {
-  /** How many rows, from the first on, are acknowledged or have nothing to send. */
+  /** How many rows at the start are acknowledged or have nothing to send. */
   readonly acknowledged: number;
-  /** How many plants the endpoint has acknowledged, also behind a gap. */
+  /** How many plants the endpoint has acknowledged, including those after the failure. */
   readonly sent: number;
   /** Why the next row is not acknowledged, if it was sent. */
   readonly failure: Failure | undefined;
 }
 
 /**
- * Sends the plants of a page in waves: a wave at the same time, since each plant is in the page once. No wave
- * follows a failure: a later page then has the newest states.
+ * Sends the plants of a page in waves. A wave is sent at once, since each plant is in the page once. No wave follows a
+ * failure: the page that is read later then has the newest states.
  *
- * @param mayBegin asked before each wave
+ * @param mayBegin called before each wave
  */
 async function sendPage(
   entries: readonly Entry[],
@@ -126,16 +126,16 @@ async function sendPage(
 const SECOND_MS = 1_000;
 const HOUR_MS = 3_600 * SECOND_MS;
 
-/** Milliseconds until the next attempt after the first failure, the second and so on; the last one from then on. */
+/** Milliseconds until the next attempt after the first failure, the second and so on. The last delay repeats. */
 const DELAYS_MS = [5 * SECOND_MS, 30 * SECOND_MS, 120 * SECOND_MS, 600 * SECOND_MS, 1_800 * SECOND_MS, HOUR_MS];
 
-/** The part of a delay by which it may grow at random, so that not all endpoints of a host are tried at once. */
+/** The fraction of a delay by which it may grow at random, so that not all endpoints of a host are tried at once. */
 const JITTER_MAX = 0.1;
 
 /** Milliseconds without any progress after which an endpoint is parked: three days. */
 const PATIENCE_MS = 72 * HOUR_MS;
 
-/** Three days of these delays are at least so many failures; fewer mean that the clock of the store has jumped. */
+/** Three days of these delays are at least this many failures; fewer mean that the clock of the store has jumped. */
 const FAILURES_MIN = 10;
 
 /**

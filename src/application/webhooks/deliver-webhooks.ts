@@ -1,29 +1,28 @@
 import { type Delivery, deliverToEndpoint } from './deliver-to-endpoint.ts';
 import type { KeepPositions, Lease } from './ports.ts';
 
-/** Milliseconds for which a lease holds; after a kill, another instance takes over that late. */
+/** Milliseconds for which a lease holds. After a kill, another instance takes over once they have passed. */
 const LEASE_MS = 30_000;
 
 /** Milliseconds between the times at which leases are taken and renewed. */
 const RENEWAL_INTERVAL_MS = 5_000;
 
-/** Milliseconds that a lease must have left for requests to begin: as long as these may take. */
+/** Milliseconds that a lease must have left for requests to begin: the longest that they may take. */
 const REQUEST_MS_MAX = 16_000;
 
-/** An endpoint that is delivered to. */
+/** The delivery to one endpoint. */
 interface Task {
-  /** At the position that is stored. */
+  /** The lease with the stored position. */
   lease: Lease;
-  /** As `now` counts; by the clock of this process, the lease never holds for longer than by that of the store. */
+  /** When the lease ends, as `now` counts: never later than by the clock of the store. */
   until: number;
   end(): void;
   readonly done: Promise<void>;
 }
 
 /**
- * Delivers the plants that are new or have changed to each endpoint, in the order of the feed, until the signal: at
- * least once, the newest state of each. Of several instances that deliver to one endpoint, one does at a time. It never
- * rejects.
+ * Delivers new and changed plants to each endpoint, in the order of the feed, until the signal. The newest state of each
+ * plant is delivered at least once. Only one instance delivers to an endpoint at a time. It never rejects.
  */
 type DeliverWebhooks = (stop: AbortSignal) => Promise<void>;
 
@@ -54,7 +53,7 @@ export function deliverWebhooks(delivery: Delivery & { readonly positions: KeepP
       }
     }
 
-    /** Begins to deliver once an earlier task of the endpoint, whose lease was lost, has no effect any more. */
+    /** Begins to deliver once an earlier task of the endpoint, whose lease was lost, has ended. */
     function begin(lease: Lease, until: number): void {
       const { endpoint } = lease;
       const earlier = tasks.get(endpoint);
@@ -64,7 +63,7 @@ export function deliverWebhooks(delivery: Delivery & { readonly positions: KeepP
       const done = Promise.resolve(earlier?.done)
         .then(() => deliver(lease, mayBegin, signal, (advanced) => (task.lease = advanced)))
         .finally(() => {
-          // At the end of all, leases that are still held are released together.
+          // At shutdown, all leases that are still held are released together.
           if (tasks.get(endpoint) === task && !stop.aborted) tasks.delete(endpoint);
         });
       const task: Task = { lease, until, end: () => ended.abort(), done };

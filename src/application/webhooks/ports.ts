@@ -1,7 +1,7 @@
 import type { NewPlant } from '../../domain/plant.ts';
 import type { Position } from '../ports.ts';
 
-/** A row of the feed, which goes on after it. */
+/** A row of the feed, and its position. */
 export interface Entry extends Position {
   /** The newest state of a plant. No webhook announces a deletion. */
   readonly stored: NewPlant | 'deleted';
@@ -10,24 +10,24 @@ export interface Entry extends Position {
 /** Each method MUST reject with PlantStoreError `store_unavailable` if the store cannot respond now. */
 export interface ReadEntries {
   /**
-   * Reads the newest states of the plants that have changed after a position, in the order of the feed: some hundreds,
-   * each plant once. Only what no earlier transaction can precede any more.
+   * Reads the newest states of some hundreds of plants that have changed after a position, each plant once, in the order of
+   * the feed. Only rows that no open transaction can precede any more are returned.
    *
-   * @returns them and the epoch of their positions
+   * @returns the entries and the epoch of their positions
    */
   readEntries(after: Position): Promise<{ readonly epoch: string; readonly entries: readonly Entry[] }>;
   /** Resolves once there may be entries after a position, a minute later at the latest, or at the signal. */
   awaitEntries(after: Position, signal: AbortSignal): Promise<void>;
 }
 
-/** The right to deliver to an endpoint, for a time, and what is known of it. */
+/** The temporary right to deliver to an endpoint, and the progress of that. */
 export interface Lease {
   readonly endpoint: string;
-  /** Unlike that of any other lease. */
+  /** Unique to this lease. */
   readonly holder: string;
   /** The feed after this position remains to be delivered. */
   readonly position: Position;
-  /** Attempts that have failed in a row, without any progress. */
+  /** Consecutive attempts that have failed without any progress. */
   readonly failures: number;
   /** Milliseconds since the first of them. */
   readonly failingFor: number;
@@ -37,7 +37,7 @@ export interface FailedAttempt {
   /** The first row that was not acknowledged. */
   readonly failing: Position;
   readonly reason: string;
-  /** How many have failed in a row, including this. */
+  /** Consecutive failures, including this one. */
   readonly failures: number;
   /** Milliseconds until the next attempt. */
   readonly retryIn: number;
@@ -46,27 +46,27 @@ export interface FailedAttempt {
 }
 
 /**
- * What has become of the lease of an endpoint: it is taken now, since it was free and due, or the store was set back; it goes
- * on; somebody else has it, or nobody; or nothing is known of the endpoint any more.
+ * The outcome for the lease of an endpoint: a new lease, since it was free and due, or the store was set back; `renewed`;
+ * `lost`, if another instance or none has it; `missing`, if the store does not know the endpoint any more.
  */
 export type LeaseOutcome = Lease | 'renewed' | 'lost' | 'missing';
 
 /** Keeps the position of each endpoint. Each method MUST reject as ReadEntries does. */
 export interface KeepPositions {
   /**
-   * Takes and renews the leases of all endpoints, for so many milliseconds. A lease that is in use for a moment may have
-   * no outcome, and holds as before. An endpoint that was never known begins at the end of the feed.
+   * Takes and renews the leases of all endpoints, for so many milliseconds. A lease that is in use for a moment may have no
+   * outcome, and holds as before. A new endpoint begins at the end of the feed.
    *
-   * @param held the leases that go on. One whose position is behind that of the lease, since the store was set back, does
-   * not: it is taken anew, at that position
+   * @param held the leases to renew. If the stored position is behind that of the lease, since the store was set back, the
+   * lease is taken anew, at the stored position
    */
   take(held: readonly Lease[], milliseconds: number): Promise<ReadonlyMap<string, LeaseOutcome>>;
   /**
-   * Everything up to the position is acknowledged. Resolves to whether the lease was still the same, at its position;
-   * otherwise nothing changes.
+   * Stores that everything up to the position is acknowledged. Resolves to false, and changes nothing, if the lease or its
+   * position is not the stored one any more.
    */
   advance(lease: Lease, position: Position): Promise<boolean>;
-  /** Notes a failed attempt and ends the lease. Does nothing if another lease has replaced this one. */
+  /** Records a failed attempt and ends the lease. Does nothing if another lease has replaced this one. */
   fail(lease: Lease, attempt: FailedAttempt): Promise<void>;
   /** Ends leases. */
   release(held: readonly Lease[]): Promise<void>;
@@ -81,27 +81,27 @@ export interface Message extends Position {
 /** Why a message was not acknowledged. */
 export interface Failure {
   readonly reason: string;
-  /** Whether the endpoint wants no more at all. */
+  /** Whether the endpoint refuses all further messages. */
   readonly isGone?: boolean;
-  /** Milliseconds for which it asks to be left alone. */
+  /** Milliseconds that the endpoint asks the sender to wait. */
   readonly retryAfter?: number;
 }
 
 /** Sends a message, within a bounded time. Resolves to undefined once it is acknowledged; MUST NOT reject. */
 export type Send = (endpoint: string, message: Message) => Promise<Failure | undefined>;
 
-/** Learns what happens, for logs and metrics. */
+/** Is notified of deliveries, for logs and metrics. */
 export interface DeliveryObserver {
-  /** So many plants were acknowledged. */
+  /** The endpoint has acknowledged this many plants. */
   delivered(endpoint: string, plants: number): void;
   failed(endpoint: string, attempt: FailedAttempt): void;
   /** Neither positions nor plants can be read or written now. */
   interrupted(error: unknown): void;
-  /** Nothing is known of the endpoint any more, so that it gets nothing until somebody acts. */
+  /** The store does not know the endpoint any more. It gets nothing until an operator acts. */
   missing(endpoint: string): void;
 }
 
-/** How an endpoint is doing, for operators. */
+/** The state of the delivery to an endpoint, for operators. */
 export interface EndpointState {
   readonly endpoint: string;
   readonly position: Position;
