@@ -23,15 +23,15 @@ import { pageRoutes } from './pages.ts';
 interface ApiOptions extends AdmissionOptions {
   readonly cases: UseCases;
   readonly verifyToken: TokenVerifier;
-  /** Bytes of a list. */
+  /** The most bytes of a list. */
   readonly bodyLimit: number;
-  /** The public address; a function, since the port may not be known before the server listens. */
+  /** The public address: a function, since the port may be unknown until the server listens. */
   readonly baseUrl: () => string;
   /** Origins whose pages may use the API from a browser; without any, there is no CORS middleware. */
   readonly corsOrigins?: readonly string[] | undefined;
-  /** Whether it should receive requests. Anybody may ask. */
+  /** Whether the service should receive requests. Anybody may ask. */
   readonly isReady: () => Promise<boolean>;
-  /** Whether people get pages, at / and /docs. */
+  /** Whether pages for people are served, at / and /docs. */
   readonly pages: boolean;
   readonly log: Logger;
   readonly observer?: RequestObserver;
@@ -44,7 +44,7 @@ export function api(options: ApiOptions) {
   const { search } = admitted;
   const operations = [
     listOperation(cases, search),
-    // Before that of `/plants/{id}`.
+    // These come before `/plants/{id}`, which would match their paths.
     ...overviewOperations(cases, search),
     ...plantOperations(cases),
     importOperation(cases),
@@ -56,16 +56,16 @@ export function api(options: ApiOptions) {
     const method = operation.method.toLowerCase() as Lowercase<Operation['method']>;
     router[method](operation.path.replace(/\{(\w+)\}/g, ':$1'), operationHandler(operation, surroundings));
   }
-  // Behind the operations' router, which would try all these paths for each request.
+  // These follow the operations' router, which would try all these paths for each request.
   const otherPaths = new Router<RequestState>({ sensitive: true, strict: true });
-  // Bytes are shared by all responses that a client has not taken yet; a text would be copied for each.
+  // Unsent responses share these bytes, where a text would be copied for each.
   let document: Buffer | undefined;
   otherPaths.get('/openapi.json', (ctx) => {
     document ??= Buffer.from(JSON.stringify(openApiDocument(operations, baseUrl())));
     ctx.res.setHeader('Content-Type', JSON_TYPE);
     ctx.body = document;
   });
-  // For platforms that probe the port which they publish. What is wrong, only the management port says.
+  // For platforms that probe the published port. Only the management port describes problems.
   otherPaths.get('/live', (ctx) => {
     ctx.body = 'live';
   });
@@ -90,7 +90,7 @@ export function api(options: ApiOptions) {
     observer,
     /** The operationIds, in the order of the documentation. */
     operations: operations.map(({ operationId }) => operationId),
-    /** Lists that are being streamed. */
+    /** Streams of lists in progress. */
     streams: admitted.stream.count,
     /** Requests for changes in progress, including those that wait for a change. */
     followers: admitted.wait.count,

@@ -6,27 +6,27 @@ import { errorResponse, HttpError } from './errors.ts';
 import { commonHeaders } from './middleware/every-request.ts';
 import type { RequestObserver } from './middleware/log-line.ts';
 
-/** Requests behind one that is in progress, after which their connection is closed at once: they are a flood. */
+/** The most requests behind one in progress. More are a flood, and their connection is closed at once. */
 const REQUESTS_BEHIND_MAX = 100;
 
 const ONE_AT_A_TIME = 'a connection takes one request at a time; sending the same request again is safe';
 
 interface Connection {
-  /** The newest that the app has. */
+  /** The newest response that the app has. */
   response: ServerResponse | undefined;
-  /** How many requests have come behind one in progress: then none that follows has an effect. */
+  /** Requests that came behind one in progress. With any, neither these nor later ones have an effect. */
   behind: number;
 }
 
 /**
- * Lets a connection have one request at a time: Node would begin another beside it, and of two changes either could be the
- * last.
+ * Allows a connection one request at a time: Node would process a second one concurrently, and of two changes either could
+ * take effect last.
  */
 export function connections(handle: RequestListener, log: Logger, observer?: RequestObserver) {
   const open = new Map<Socket, Connection>();
   let isStopping = false;
 
-  /** Sends an error in place of the app, in the response or on a connection without one, and closes the connection. */
+  /** Sends an error in place of the app, in the response or on a connection without a response, and closes the connection. */
   function refuse(reason: string | undefined, thrown: HttpError, to: ServerResponse | Socket): void {
     const requestId = randomUUID();
     const { status, error, headers: own, body } = errorResponse(thrown);
@@ -73,7 +73,7 @@ export function connections(handle: RequestListener, log: Logger, observer?: Req
       handle(request, response);
     },
 
-    /** The parser could not read what has come, or its time is up. */
+    /** The parser could not read the request, or its time is over. */
     fail({ code }: NodeJS.ErrnoException, socket: Socket): void {
       const response = open.get(socket)?.response;
       const error = unreadable(code);
@@ -84,14 +84,14 @@ export function connections(handle: RequestListener, log: Logger, observer?: Req
         response.setHeader('Connection', 'close');
         response.req.emit('error', error);
       }
-      // Another response would seem to be that to the request in progress, or a second one to the same.
+      // Another response would be taken for the response to the request in progress, or for a second one to it.
       else socket.destroy();
     },
 
     /** Nothing has been sent or received for a while. */
     timeOut(socket: Socket): void {
       const response = open.get(socket)?.response;
-      // What the app works on has deadlines of its own, but what is to be sent waits for its client.
+      // The app has deadlines of its own, but a response that is being sent depends on its client.
       if (!isInProgress(response) || response.writableEnded || socket.writableLength > 0) socket.destroy();
     },
 
@@ -103,11 +103,11 @@ export function connections(handle: RequestListener, log: Logger, observer?: Req
       }
     },
 
-    /** Whether a response is ended, and clients have yet to take some of it: Node's `close` would cut it. */
+    /** Whether an ended response is still being sent: Node's `close` would cut it off. */
     areSending: (): boolean =>
       [...open.values()].some(({ response }) => isInProgress(response) && response.writableEnded),
 
-    /** Closes those without a request; Node's `closeIdleConnections` leaves those that never had one. @returns how many are open */
+    /** Closes idle connections, also those that never had a request (Node's own does not). @returns how many are open */
     closeIdle(): number {
       for (const [socket, { response }] of open) if (!isInProgress(response)) socket.destroy();
       return open.size;
@@ -115,16 +115,16 @@ export function connections(handle: RequestListener, log: Logger, observer?: Req
   };
 }
 
-/** @param code Node's, of its parser or of the time that a request may take */
+/** @param code Node's, for an error of its parser or for a request that timed out */
 function unreadable(code: string | undefined): HttpError {
   if (code === 'HPE_HEADER_OVERFLOW') return new HttpError('headers_too_large');
   return new HttpError(code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 'request_too_slow' : 'malformed_request');
 }
 
-/** Until the last byte of a response has been given to the system, so that a client that has read it may send the next request. */
+/** A response is in progress until the system has its last byte: a client that has read that may send the next request. */
 function isInProgress(response: ServerResponse | undefined): response is ServerResponse {
   return response !== undefined && !response.writableFinished;
 }
 
-/** Whether a request has come whole, and has its response. */
+/** Whether a request was received and answered completely. */
 const isOver = ({ writableFinished, req }: ServerResponse) => writableFinished && req.complete;

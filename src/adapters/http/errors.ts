@@ -9,12 +9,12 @@ interface ErrorKind {
   readonly status: number;
   /** The `error` of the body: the status followed by two digits. Stable, since clients depend on it. */
   readonly error: number;
-  /** Puts the detail of an error into words. */
+  /** Words the detail of an error. */
   readonly message: (detail?: bigint | string) => string;
   readonly headers: HeaderFields;
 }
 
-/** @param message puts the detail of an error into words, or is what it says without one */
+/** @param message words the detail of an error, or is the message without a detail */
 function kind(error: number, message: string | ErrorKind['message'], headers: HeaderFields = {}): ErrorKind {
   const words = typeof message === 'string' ? (detail: bigint | string = message) => `${detail}` : message;
   return { status: Math.floor(error / 100), error, message: words, headers };
@@ -31,7 +31,7 @@ export function mediaTypeRule(types: readonly string[]): string {
   return `Content-Type must be ${types.join(' or ')} in utf-8, without a Content-Encoding`;
 }
 
-/** Every error response. A code of the domain without a row does not compile; the others are those of HTTP itself. */
+/** Every error response. Each code of the domain must have a row to compile; the other codes are those of HTTP itself. */
 export const errorKinds = {
   malformed_json: kind(40000, 'the body must be JSON in valid UTF-8'),
   malformed_request: kind(40001, 'the request must be well-formed HTTP with a Host header'),

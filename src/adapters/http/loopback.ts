@@ -1,4 +1,4 @@
-/** As addresses to listen at, as hosts of URLs, and as Hosts, which may have a port. */
+/** Loopback addresses to listen at, hosts of URLs, and Host headers, which may have a port. */
 const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[?::1\]?)(?::\d+)?$/i;
 
 /** Whether a host is this machine itself. */

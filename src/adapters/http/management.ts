@@ -42,7 +42,7 @@ export function management(
 
   const app = new Koa<RequestState>();
   app.on('error', logUncaught(log));
-  // Probes come every few seconds: only failures are logged.
+  // Probes come every few seconds, so only failures are logged.
   app.use(everyRequest(log, true));
   if (isLoopback(host)) app.use(refuseOtherHosts);
   app.use(router.routes());
@@ -50,14 +50,14 @@ export function management(
   return { app };
 }
 
-/** Otherwise a page whose owner points its name to this machine (DNS rebinding) could read the responses. */
+/** Refuses other hosts: a page whose owner points its name to this machine (DNS rebinding) could read the responses. */
 const refuseOtherHosts: RequestMiddleware = ({ req }, next) => {
   if (req.headers.host === undefined || isLoopback(req.headers.host)) return next();
   throw new HttpError('malformed_request', 'on the management port, the Host must be localhost or a loopback address');
 };
 
 function sendJson(ctx: RequestContext, value: unknown): void {
-  // Koa's own type of an object names a charset, which JSON does not have (RFC 8259 section 11).
+  // Koa would name a charset, which JSON does not have (RFC 8259 section 11).
   ctx.res.setHeader('Content-Type', JSON_TYPE);
   ctx.body = JSON.stringify(value);
 }

@@ -20,7 +20,7 @@ interface PageRoute {
 
 const PROJECT = join(import.meta.dirname, '../../..');
 
-/** Served at their paths in the project, so that its scripts import each other as they do there, and the reader of lists. */
+/** Files served at their paths in the project, which the imports of the scripts and of the reader of lists name. */
 const SCRIPTS = '{web/*.css,{web/scripts,src/lists,src/formats}/**/*.js}';
 
 // Windows writes paths with backslashes.
@@ -46,7 +46,7 @@ const docsFiles = {
   '/docs/swagger-ui.js': swagger('swagger-ui-bundle.js'),
 };
 
-/** @param baseUrl the public address, to which the API reference may send requests besides its own */
+/** @param baseUrl the public address, to which the API reference may also send requests */
 export function pageRoutes(baseUrl: () => string): PageRoute[] {
   const plants = pageFiles(plantsFiles, () => []).map(({ path, handle }) => ({
     path,
@@ -55,7 +55,7 @@ export function pageRoutes(baseUrl: () => string): PageRoute[] {
   return [...plants, ...pageFiles(docsFiles, () => [new URL(baseUrl()).origin])];
 }
 
-/** At / for browsers, which ask for HTML. Other clients get 404, as at any unknown path. */
+/** Serves / to browsers, which request HTML. Other clients get 404, as at any unknown path. */
 function forPeople(sendPage: RequestMiddleware): RequestMiddleware {
   return (ctx, next) => {
     ctx.vary('Accept');
@@ -76,19 +76,19 @@ interface LoadedFile {
 /**
  * The routes of files, by their paths. A file is read at its first request, and then kept.
  *
- * @param origins besides its own, to which the page may send requests
+ * @param origins other origins to which the page may send requests
  */
 export function pageFiles(files: Readonly<Record<string, string>>, origins: () => readonly string[]): PageRoute[] {
   return Object.entries(files).map(([path, file]) => {
     let loading: Promise<LoadedFile> | undefined;
     const handle: RequestMiddleware = async (ctx) => {
-      // Once, however many requests come before it is read: a megabyte of memory and 50 ms of the CPU for each would add up.
+      // A file is loaded once for concurrent requests: each load would take a megabyte of memory and 50 ms of the CPU.
       loading ??= load(file).catch((error) => {
         loading = undefined;
         throw error;
       });
       const { plain, zipped, etag } = await loading;
-      // CORS may have set a Vary.
+      // CORS may have set a Vary header.
       ctx.vary('Accept-Encoding');
       setHeaders(ctx.res, { ...headers(origins()), ETag: etag });
       if (ifNoneMatch(ctx.get('If-None-Match'), etag)) {
@@ -111,8 +111,8 @@ async function load(file: string): Promise<LoadedFile> {
 }
 
 /**
- * Forbids inline scripts and styles and other origins, which cannot reach a window of the page either. Images may be data:
- * URLs, as icons in style sheets are, and workers blob: URLs, which the library for workbooks unpacks them by.
+ * Forbids inline scripts and styles, and other origins, which cannot reach a window of the page either. Images may be data:
+ * URLs, as icons in style sheets are. Workers may be blob: URLs, which the library for workbooks uses.
  */
 function headers(origins: readonly string[]): Record<string, string> {
   const policy = [

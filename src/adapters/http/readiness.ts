@@ -1,13 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 /**
- * Rejects with the problem and its remedy while the service should receive no requests. Resolves to a problem that
- * should not keep requests away, in words, or to undefined. It may take longer than a probe of it waits; another probe
- * must not make it run twice at the same time.
+ * Rejects with the problem and its remedy while the service should receive no requests. Otherwise, resolves to undefined, or
+ * to a problem that should not keep requests away. A check may outlast the probe that waits for it, but another probe must
+ * not start it again meanwhile.
  */
 export type ReadinessCheck = () => Promise<string | undefined>;
 
-/** What a check found. */
+/** The result of a check. */
 interface CheckResult {
   readonly name: string;
   readonly isReady: boolean;
@@ -15,17 +15,17 @@ interface CheckResult {
   readonly text: string;
 }
 
-/** Milliseconds: less than the second after which many probes give up, and would not see what is wrong. */
+/** Milliseconds: less than the second after which many probes time out, and would miss the problem. */
 const CHECK_MS_MAX = 800;
 
-/** Milliseconds for which anybody gets the same result. */
+/** Milliseconds for which all callers get the same result. */
 const RESULT_AGE_MS_MAX = 1_000;
 
 /** Whether the service should receive requests, by its checks. */
 export interface Readiness {
-  /** What the checks find now. */
+  /** Runs the checks. */
   results(): Promise<CheckResult[]>;
-  /** Whether all passed, a second ago at most: anybody may ask, and must not make the database work. */
+  /** Whether all checks passed within the last second: anybody may ask, and must not load the database. */
   recently(): Promise<boolean>;
 }
 

@@ -17,30 +17,30 @@ export const serverLimits = {
   requestTimeout: 30_000,
   /** How often these two limits are checked: often, so that a flood of slow clients is refused in small portions. */
   connectionsCheckingInterval: 100,
-  /** How long a response may wait until the system takes more of it, and once more as long if data was sent meanwhile. */
+  /** How long a response may wait until the system takes more of it; twice as long if data was sent meanwhile. */
   responseTimeout: 30_000,
-  /** Longer than the 60 s of common proxies: one that keeps it longer may send a request on a connection just closed. */
+  /** Longer than the 60 s of common proxies: a proxy that waits longer may send a request on a connection just closed. */
   keepAliveTimeout: 75_000,
   maxConnections: 10_000,
 };
 
-/** Milliseconds between two looks at the connections, while the server stops. */
+/** Milliseconds between two checks of the connections while the server stops. */
 const SWEEP_INTERVAL_MS = 10;
 
 /** Milliseconds between two warnings of too many connections. */
 const WARNING_INTERVAL_MS = 60_000;
 
 export interface HttpServer {
-  /** Where it listens, as http://host:port. */
+  /** The address at which it listens, as http://host:port. */
   readonly url: string;
   /**
-   * Stops accepting connections after `acceptFor` milliseconds, closes each one that is idle then, or after its response, and
-   * all that are left after `timeout`. Responses that begin meanwhile carry `Connection: close`. Resolves once all have closed.
+   * Stops accepting connections after `acceptFor` milliseconds. Each is then closed once it is idle, all that are left after
+   * `timeout`. Responses that begin meanwhile carry `Connection: close`. Resolves once all have closed.
    */
   close(timeout: number, acceptFor?: number): Promise<void>;
 }
 
-/** A Koa app, and the observer of what never reaches it. */
+/** A Koa app, and the observer of requests that never reach it. */
 export interface ServedApp {
   readonly app: Pick<Koa, 'callback'>;
   readonly observer?: RequestObserver | undefined;
@@ -49,7 +49,7 @@ export interface ServedApp {
 /**
  * Serves an app, on a free port if `port` is 0.
  *
- * @param reusePort whether other processes listen there, too, among which the kernel distributes the connections
+ * @param reusePort whether the kernel distributes connections among all processes that listen there
  * @throws Node's own error if it cannot listen there.
  */
 export async function serve(
@@ -64,19 +64,19 @@ export async function serve(
   const open = connections(app.callback(), log, observer);
   const options = {
     ...nodeLimits,
-    // The app refuses what has none, with an Error body.
+    // The app refuses requests without a Host, with an Error body.
     requireHostHeader: false,
-    // Joined, duplicates of a singleton header fail the checks of its value; otherwise Node would use the first value.
+    // Duplicates of a singleton header, once joined, fail the checks of its value; otherwise Node would use the first value.
     joinDuplicateHeaders: true,
-    // Requests without a body have no events of a stream, which took half the time of a flood of pipelined ones.
+    // Requests without a body then emit no stream events, which took half the time of a flood of pipelined requests.
     optimizeEmptyRequests: true,
   };
   const server = createServer(options, open.handle);
-  // These go to the app, too, so that 100 Continue is sent after the token check, and others get an Error body.
+  // The app gets these requests, too: it sends 100 Continue after the token check, or else an Error body.
   server.on('checkContinue', open.handle);
   server.on('checkExpectation', open.handle);
   server.on('clientError', (error, socket) => open.fail(error, socket as Socket));
-  // Node drops headers beyond this count: one more than is allowed shows that there are too many.
+  // Node drops headers beyond this count: one more than allowed reveals that there are too many.
   server.maxHeadersCount = HEADERS_MAX + 1;
   server.on('connection', open.add);
   server.maxConnections = maxConnections;
@@ -92,7 +92,7 @@ export async function serve(
       const deadline = setTimeout(() => server.close().closeAllConnections(), timeout);
       open.endAfterResponses();
       if (acceptFor > 0) await delay(acceptFor);
-      // Node's close would cut these, so new connections are closed meanwhile.
+      // Node's close would cut off responses, so new connections are closed meanwhile.
       server.removeAllListeners('drop').maxConnections = 0;
       while (open.areSending()) await delay(SWEEP_INTERVAL_MS);
       server.close();
@@ -102,7 +102,7 @@ export async function serve(
   };
 }
 
-/** Connections beyond the limit are closed by Node, which says nothing. */
+/** Node closes connections beyond the limit without a report. */
 function dropWarning(connections: number, log: Logger): () => void {
   let warned = Number.NEGATIVE_INFINITY;
   return () => {

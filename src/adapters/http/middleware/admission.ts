@@ -1,11 +1,11 @@
 import { HttpError } from '../errors.ts';
 
-/** Bounds how many of a kind there are at once, and with them memory and latency: further ones are refused at once. */
+/** Limits the concurrent requests of a kind, and with them memory and latency. Further requests are refused at once. */
 export interface Limit {
-  /** Takes the room for bytes, also those that are still arriving. @throws HttpError */
+  /** Reserves memory for bytes, including those that are still arriving. @throws HttpError */
   reserve(bytes: number): void;
   release(bytes: number): void;
-  /** Not before the body has come, so that slow uploads of small bodies keep nobody out. @throws HttpError */
+  /** Called once the body has come, so that slow uploads of small bodies keep nobody out. @throws HttpError */
   enter(): void;
   leave(): void;
   count(): number;
@@ -13,7 +13,7 @@ export interface Limit {
 
 /**
  * @param refusal the code of the error
- * @param maxBytes of all together; one alone may have more
+ * @param maxBytes of all requests together; a single request may have more
  */
 function limit(
   refusal: 'overloaded' | 'concurrency_limit',
@@ -41,7 +41,7 @@ function limit(
   };
 }
 
-/** Counts work while it goes on. @throws HttpError */
+/** Counts the work against the limit until it ends. @throws HttpError */
 export async function during<T>(limit: Limit, work: () => Promise<T>): Promise<T> {
   limit.enter();
   try {
@@ -52,27 +52,27 @@ export async function during<T>(limit: Limit, work: () => Promise<T>): Promise<T
 }
 
 export interface AdmissionOptions {
-  /** Of reads, and the same of writes. */
+  /** Apply to reads and, separately, to writes. */
   readonly limits: {
-    /** In flight at once, from when their body has come. */
+    /** Concurrent requests whose bodies have come. */
     readonly maxRequests: number;
-    /** Total bytes of their bodies, also of those that are still arriving, and of responses that clients have not read. */
+    /** Total bytes of their bodies, including those still arriving, and of responses that clients have not read. */
     readonly maxRequestBytes: number;
   };
-  /** Lists that are streamed at once. */
+  /** Concurrent streams of lists. */
   readonly maxStreams: number;
-  /** Requests for changes at once, including those that wait for a change. */
+  /** Concurrent requests for changes, including those that wait for a change. */
   readonly maxFollowers: number;
 }
 
-/** Bytes of memory for each byte of a list: its records, and a message for each that is refused, twice. */
+/** Bytes of memory for each byte of a list: for its records and, twice, for the message of each refused record. */
 const LIST_WEIGHT = 16;
 
 /** Lists that are imported at once, and searches. */
 const LISTS_MAX = 4;
 const SEARCHES_MAX = 4;
 
-/** All limits of what the service does at once, so that no kind keeps another out. */
+/** All limits, one for each kind, so that no kind keeps another out. */
 export type Admission = Readonly<Record<'read' | 'write' | 'list' | 'wait' | 'search' | 'stream' | 'unread', Limit>>;
 
 export function admission(options: AdmissionOptions): Admission {
@@ -83,7 +83,7 @@ export function admission(options: AdmissionOptions): Admission {
     write: limit('overloaded', maxRequests, maxRequestBytes),
     list: limit('concurrency_limit', LISTS_MAX, maxRequestBytes / LIST_WEIGHT),
     wait: limit('concurrency_limit', maxFollowers, maxRequestBytes),
-    // Reads that look at far more rows than they return, besides those that are streamed: they take turns at the store.
+    // Reads that examine far more rows than they return, apart from streams: they take turns at the store.
     search: limit('concurrency_limit', SEARCHES_MAX),
     stream: limit('concurrency_limit', maxStreams),
     // Responses that clients have not read yet.

@@ -8,7 +8,7 @@ const EMPTY = Buffer.alloc(0);
 
 /** How the body of an operation is read. */
 interface BodyReader {
-  /** In bytes, the limit if it is not declared. @throws HttpError `body_too_large`, PlantStoreError `malformed_json` */
+  /** The declared size in bytes, or else the limit. @throws HttpError `body_too_large`, PlantStoreError `malformed_json` */
   readonly sizeOf: (request: IncomingMessage) => number;
   /** A promise only if the body has yet to come. @throws HttpError, or PlantStoreError `malformed_json` */
   readonly read: (ctx: RequestContext) => Buffer | Promise<Buffer>;
@@ -17,7 +17,7 @@ interface BodyReader {
 /**
  * Reads the body of a request, whatever its media type, as the bytes that were sent.
  *
- * @param limit of a body, in bytes; 0 for operations that take none: one that comes nevertheless is ignored
+ * @param limit of a body, in bytes; 0 for operations that take no body and ignore one that is sent
  */
 export function bodyReader(limit: number): BodyReader {
   if (limit === 0) return { sizeOf: () => 0, read: () => EMPTY };
@@ -41,7 +41,7 @@ export function bodyReader(limit: number): BodyReader {
     try {
       await parse(ctx, async () => {});
     } catch (error) {
-      // By the server: what comes is malformed, or comes too slowly.
+      // The server has found that the body is malformed or too slow.
       if (error instanceof HttpError) throw error;
       // raw-body leaves the remaining body unread, and Node would wait for it before the next request.
       request.resume();
@@ -62,7 +62,7 @@ export function bodyReader(limit: number): BodyReader {
 }
 
 /**
- * The body if its size is declared and all of it is here, as when a small body came in one packet with its headers.
+ * Returns the body if its size is declared and all of it is here: a small body often comes in one packet with its headers.
  * That needs no promise, no listeners and no copy: a sixth of what a create allocates.
  */
 function arrived(request: IncomingMessage): Buffer | undefined {

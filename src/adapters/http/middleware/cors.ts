@@ -22,7 +22,7 @@ export function cors(origins: readonly string[], methods: readonly string[]): Re
       'Authorization, Content-Type, If-Match, If-None-Match, X-Request-Id, traceparent, tracestate, baggage',
     exposeHeaders: 'Allow, ETag, Link, X-Request-Id, Retry-After, WWW-Authenticate',
     maxAge: PREFLIGHT_AGE_S_MAX,
-    // The response to an error has the headers already, and its own must not be modified.
+    // The error response has these headers already; the error must not be modified.
     keepHeadersOnError: false,
   });
 }

@@ -7,20 +7,20 @@ import { errorResponse, HttpError } from '../errors.ts';
 import { logRequest, type RequestObserver } from './log-line.ts';
 import type { RequestContext, RequestMiddleware, RequestState } from './state.ts';
 
-/* What every request passes, on both ports. */
+/* The middleware of every request, on both ports. */
 
 /** A client's own request id is kept if it is short and safe in a log and a header. */
 const VALID_ID = /^[\w.-]{1,64}$/;
 
-/** Of every response, unless it has its own. */
+/** Headers of every response, unless it sets its own. */
 export const commonHeaders = { 'X-Content-Type-Options': 'nosniff', 'Cache-Control': 'no-store' };
 
-/** By Node, since Koa's own makes arrays of arrays of them for each request. */
+/** Uses Node's method, since Koa's makes arrays of arrays for each request. */
 export function setHeaders(response: ServerResponse, headers: Readonly<Record<string, string>>): void {
   for (const name in headers) response.setHeader(name, headers[name] as string);
 }
 
-/** Gives a request its id, responds to all that is thrown behind it, and logs a line when its response has closed. */
+/** Gives a request its id, responds to all errors thrown behind it, and logs a line when its response has closed. */
 export function everyRequest(log: Logger, onlyFailures: boolean, observer?: RequestObserver): RequestMiddleware {
   return async (ctx, next) => {
     const { req: request, res: response } = ctx;
@@ -39,7 +39,7 @@ export function everyRequest(log: Logger, onlyFailures: boolean, observer?: Requ
       await next();
     } catch (thrown) {
       const { status, error, headers, body } = errorResponse(thrown);
-      // It comes too late for the request's line in the log.
+      // The error comes too late for the request's line in the log.
       if (status === 500 && response.closed) ctx.app.emit('error', thrown, ctx);
       state.failure = { error, thrown };
       ctx.status = status;
@@ -96,19 +96,19 @@ function refuseMalformed(ctx: RequestContext): void {
 }
 
 /**
- * Refuses what no route responds to: an unknown path, or a method that the path does not have.
+ * Refuses a request that matches no route: an unknown path, or a method that the path does not have.
  *
- * @param help says at an unknown path where to find what
+ * @param help for an unknown path: where to find which paths
  */
 export function refuseUnknown(help: string) {
   return ({ matched = [] }: RouterContext<RequestState>): never => {
-    // The page at / is for browsers: for other clients there is nothing.
+    // The page at / is for browsers; other clients get 404.
     const routes = matched.filter((route) => route.path !== '/');
     if (routes.length === 0) {
       const rule = 'paths are in lower case, without a slash at the end';
       throw new HttpError('path_not_found', `no such path: ${rule}; ${help}`);
     }
-    // Of `/plants/count`, and not of `/plants/:id`, which it matches as well.
+    // The methods of `/plants/count` only, which matches `/plants/:id` as well.
     const allow = routes.flatMap(({ path, methods }) => (path === routes[0]?.path ? methods : [])).join(', ');
     throw new HttpError('method_not_allowed', `use ${allow}`, { Allow: allow });
   };

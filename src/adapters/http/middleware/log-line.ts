@@ -27,7 +27,7 @@ const TRACEPARENT = /^(?!ff|00.{54})[\da-f]{2}-(?!0{32})([\da-f]{32})-(?!0{16})(
  * Logs a line for a request whose response has closed. Query strings, bodies and most headers are never logged: they may
  * hold secrets.
  *
- * @param onlyFailures whether to leave out other lines
+ * @param onlyFailures whether to log failures only
  */
 export function logRequest(
   { req, res, state }: Pick<RequestContext, 'req' | 'res' | 'state'>,
@@ -41,7 +41,7 @@ export function logRequest(
   const status = res.headersSent ? res.statusCode : undefined;
   const error = failure?.error;
   observer?.requestEnded(operation, status, error, milliseconds);
-  // Not by the status: a stream can break off after its 200.
+  // The status does not tell: a stream can break off after its 200.
   const isFailure = error !== undefined && error >= 50_000;
   if (!isFailure && (onlyFailures || !log.isLevelEnabled('info'))) return;
   const { traceparent } = req.headers;
@@ -58,7 +58,7 @@ export function logRequest(
     status,
     error,
     durationMs: Math.round(milliseconds * 1000) / 1000,
-    // A chunked body declares none.
+    // A chunked body declares no length.
     bytesIn: lengthOf(req.headers['content-length']),
     bytesOut: lengthOf(res.getHeader('Content-Length')),
     aborted: res.writableFinished ? undefined : true,
@@ -76,7 +76,7 @@ function causeOf(thrown: unknown): { readonly reason?: string; readonly err?: un
   return thrown instanceof Error ? { reason: thrown.message, err: thrown.cause } : {};
 }
 
-/** Without the query, the fragment, and the user and password of an absolute target. */
+/** The path without the query, the fragment, and the user and password of an absolute target. */
 function pathOf(target: string): string {
   const path = target.startsWith('/') ? target : (URL.parse(target)?.pathname ?? '');
   const end = path.search(/[?#]/);

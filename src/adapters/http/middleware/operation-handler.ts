@@ -12,11 +12,11 @@ import { setHeaders } from './every-request.ts';
 import type { RequestState } from './state.ts';
 
 interface Surroundings {
-  /** All that there are. */
+  /** All operations of the API. */
   readonly operations: readonly Operation[];
   readonly verifyToken: TokenVerifier;
   readonly limits: Admission;
-  /** Bytes of a list. */
+  /** The most bytes of a list. */
   readonly bodyLimit: number;
 }
 
@@ -56,7 +56,7 @@ export function operationHandler(operation: Operation, { operations, verifyToken
       limit.release(size);
     }
 
-    // If there is no room for the response: 503, also of a change that is done, and is as safe to repeat.
+    // Without room for the response this throws 503, even if a change is done: it is as safe to repeat.
     countUnread(reply.body, response, limits);
     ctx.status = reply.status;
     if (method === 'GET') response.setHeader('Allow', allowOf(onPath, permissions));
@@ -75,7 +75,7 @@ function tokenOf({ headers }: IncomingMessage): string {
   return token;
 }
 
-/** Aborts when a response has closed, as it has when its client has left. */
+/** Aborts when the response closes, as it does when its client leaves. */
 function closing(response: ServerResponse): AbortSignal {
   const controller = new AbortController();
   if (response.closed) controller.abort();
@@ -83,12 +83,12 @@ function closing(response: ServerResponse): AbortSignal {
   return controller.signal;
 }
 
-/** The length of a body that is not worth counting: a socket's own buffer is larger. */
+/** Smaller bodies are not counted: the buffer of a socket holds more. */
 const SMALL_BYTES_MAX = 16 * 1024;
 
-/** Counts a body until its response closes. @throws HttpError `overloaded` or `concurrency_limit` if that is too much */
+/** Counts a body until its response closes. @throws HttpError `overloaded` or `concurrency_limit` beyond the limit */
 function countUnread(body: Reply['body'], response: ServerResponse, { stream, unread }: Admission): void {
-  // The client may have left: nothing will be sent, and the response may have closed before.
+  // The client may have left: then nothing is sent, and the response will not close again.
   if (body === undefined || response.closed) return;
   if (!isWhole(body)) {
     stream.enter();
@@ -100,13 +100,13 @@ function countUnread(body: Reply['body'], response: ServerResponse, { stream, un
   }
 }
 
-/** What a token permits of the operations on a path (RFC 9110 section 10.2.1). */
+/** The methods that a token permits on a path (RFC 9110 section 10.2.1). */
 function allowOf(onPath: readonly Operation[], permissions: Permissions): string {
   const allowed = onPath.filter(({ permission }) => permissions.has(permission));
   return allowed.flatMap(({ method }) => (method === 'GET' ? ['HEAD', 'GET'] : [method])).join(', ');
 }
 
-/** One part at a time: a client that reads slowly holds no more in memory. */
+/** Streams one part at a time, so that a slow reader holds no more in memory. */
 function streamed(parts: AsyncIterable<string>, state: RequestState): Readable {
   return Readable.from(parts, { highWaterMark: 1 }).once('error', (thrown: NodeJS.ErrnoException) => {
     // The response is still open, and so not yet in the log. Koa ends the parts with this error if the client has left.

@@ -29,7 +29,7 @@ export function openApiDocument(operations: readonly Operation[], baseUrl: strin
     openapi: '3.1.0',
     info: {
       title: 'Plant Store',
-      // That of the contract; the program has a version of its own.
+      // The version of the contract; the program has its own.
       version: '1.0.0',
       description: 'Commits plants to SQL. 200 means committed, and sending the same request again is always safe.',
       // A service does not know who runs it.

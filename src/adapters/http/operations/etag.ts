@@ -2,21 +2,21 @@ import type { NewPlant } from '../../../domain/plant.ts';
 import { fingerprintOf, type Precondition } from '../../../domain/precondition.ts';
 import { HttpError } from '../errors.ts';
 
-/** A strong entity tag (RFC 9110 section 8.8.3): a plant has one representation with it. */
+/** A strong entity tag (RFC 9110 section 8.8.3), since only one representation of a plant has it. */
 export function etagOf(plant: NewPlant): string {
   return `"${fingerprintOf(plant)}"`;
 }
 
 /**
- * What a change requires by its headers.
+ * The precondition in the headers of a change.
  *
  * @returns undefined if a request has neither header
- * @throws HttpError `invalid_request` for a header that is no entity tag, as without quotes: it would match nothing,
+ * @throws HttpError `invalid_request` for a header that is no entity tag, such as one without quotes: it would match nothing,
  * and the client would read the plant again and again
  */
 export function preconditionOf(match: string | undefined, noneMatch: string | undefined): Precondition | undefined {
   if (match === undefined && noneMatch === undefined) return undefined;
-  // The strong comparison of RFC 9110 section 13.1.1, which a weak tag never meets, and the weak one of section 13.1.2.
+  // `If-Match` uses the strong comparison (RFC 9110 section 13.1.1), which no weak tag meets; `If-None-Match` the weak one.
   return {
     ...(match !== undefined && { matches: fingerprintsIn('If-Match', match, (tag) => tag.startsWith('"')) }),
     ...(noneMatch !== undefined && { excludes: fingerprintsIn('If-None-Match', noneMatch, () => true) }),
@@ -41,7 +41,7 @@ export function ifNoneMatch(header: string, etag: string): boolean {
   return header.trim() === '*' || listed(header).map(opaqueTag).includes(opaqueTag(etag));
 }
 
-/** An entity tag without the mark of weak ones. */
+/** An entity tag without the prefix of weak tags. */
 function opaqueTag(etag: string): string {
   return etag.replace(/^W\//, '');
 }

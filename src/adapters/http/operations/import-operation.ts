@@ -8,7 +8,7 @@ import { choice, flag } from './parameters.ts';
 import { idParameter, plantsGroup } from './plant-operations.ts';
 import { CSV_TYPE, jsonResponse } from './responses.ts';
 
-/** As bytes, which the format says to generators of clients. */
+/** The format tells generators of clients to send bytes. */
 const content = {
   'application/x-ndjson': Type.String({
     format: 'binary',
@@ -65,7 +65,7 @@ export function importOperation({ importPlants }: Pick<UseCases, 'importPlants'>
       const refused = records.flatMap(({ line, id, plant, refusal }) => {
         const outcome = plant && left.next().value;
         if (outcome) counts[outcome]++;
-        // No error, whose stack would take longer than the rest: a list may have thousands of them.
+        // No Error object, whose stack would take longer than the rest: a list may have thousands of conflicts.
         const isConflict = outcome === 'id_taken' || outcome === 'id_retired';
         const why = isConflict ? { code: outcome, message: errorKinds[outcome].message(id) } : refusal;
         return why

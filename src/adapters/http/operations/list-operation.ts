@@ -21,7 +21,7 @@ export const tagFilter: Parameter<string> = {
   parse: (text) => (isStorableText(text, MAX_LENGTH.tag) ? text : undefined),
 };
 
-/** The characters of a text to search for, at most. */
+/** The most characters of a text to search for. */
 const TEXT_LENGTH_MAX = 100;
 
 export const nameFilter: Parameter<string> = {

@@ -5,8 +5,8 @@ import { HttpError } from '../errors.ts';
 /**
  * The media type of a body, without its parameters.
  *
- * @param types those that it may have
- * @param rule the message if it has another
+ * @param types the accepted media types
+ * @param rule the message for any other
  * @throws HttpError `unsupported_media_type`, also for a charset that is not UTF-8 or ASCII
  */
 export function sentType(
@@ -31,8 +31,8 @@ function inUtf8(contentType: string): string | undefined {
 }
 
 /**
- * Chooses among media types by the header `Accept` (RFC 9110 section 12.5.1): the first of those that the client prefers;
- * undefined if it accepts none. Of a range's parameters only its weight counts, since none of these types has another.
+ * Chooses among media types by the header `Accept` (RFC 9110 section 12.5.1): the first of the types that the client prefers;
+ * undefined if it accepts none. Only the weight of a range counts, since these types have no parameters.
  */
 export function preferredType(accept: string | undefined, types: readonly string[]): string | undefined {
   const ranges = (accept?.trim() || '*/*')

@@ -13,36 +13,36 @@ import type { Reply, ResponseKind } from './responses.ts';
 interface Description<Path extends Parameters = Parameters, Query extends Parameters = Parameters> {
   readonly operationId: string;
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  /** With its parameters in braces, as in `/plants/{id}`. */
+  /** The path with its parameters in braces, as in `/plants/{id}`. */
   readonly path: string;
   readonly permission: Permission;
-  /** Where the documentation has it: a tag of OpenAPI. */
+  /** The group in the documentation: a tag of OpenAPI. */
   readonly group: { readonly name: string; readonly description: string };
   readonly summary: string;
   readonly description: string;
   readonly parameters?: Path;
   /** The parameters in its query, all optional; undefined if it ignores the query. */
   readonly query?: Query;
-  /** Whether it honours the headers `If-Match` and `If-None-Match` as a change does. */
+  /** Whether it honours the headers `If-Match` and `If-None-Match`. */
   readonly isConditional?: boolean;
-  /** The limits that its requests have in place of those of reads or of writes: they may wait for long, or are lists. */
+  /** The kind of limits, other than those of reads and writes: for requests that may wait for long, or are lists. */
   readonly limits?: 'wait' | 'list';
   /** The error statuses that not every operation has. */
   readonly statuses?: readonly number[];
 }
 
-/** The parts of a request that an operation gets before the body, unparsed. */
+/** The parts of a request that an operation checks, unparsed, before the body. */
 interface RequestHead {
   readonly path: Readonly<Record<string, string>>;
   /** Without the question mark. */
   readonly query: string;
   readonly request: Pick<IncomingMessage, 'headers' | 'httpVersion'>;
   readonly permissions: Permissions;
-  /** Makes a signal that aborts when the client has left, or has its response. */
+  /** Creates a signal that aborts when the client has left, or has its response. */
   signal(): AbortSignal;
 }
 
-/** One operation of the API: all that the router, log, metrics and OpenAPI document need. */
+/** An operation of the API, as the router, log, metrics and OpenAPI document need it. */
 export interface Operation extends Description {
   /** The schema of each media type that its body may have; none if it takes no body. */
   readonly requestContent: Readonly<Record<string, TSchema>>;
@@ -50,7 +50,7 @@ export interface Operation extends Description {
   /**
    * Checks parameters and headers, before the body is read.
    *
-   * @returns a function that does the operation, given the body, which is empty if it takes none; it rejects with a
+   * @returns a function that performs the operation, given the body, which is empty if it takes none; it rejects with a
    * PlantStoreError or HttpError with one of the documented codes
    * @throws HttpError `invalid_request`, `insufficient_scope`, `not_acceptable` or `unsupported_media_type`
    */
@@ -59,12 +59,12 @@ export interface Operation extends Description {
 
 interface HandlerInput<Body, Path extends Parameters, Query extends Parameters> extends Pick<RequestHead, 'signal'> {
   readonly body: Body;
-  /** Of the body; empty if the operation takes none. */
+  /** The media type of the body; empty if the operation takes none. */
   readonly mediaType: string;
   readonly httpVersion: string;
   readonly path: Values<Path>;
   readonly query: Partial<Values<Query>>;
-  /** Undefined without `If-Match` and `If-None-Match`, and if the operation is not conditional. */
+  /** Undefined without these headers, or if the operation is not conditional. */
   readonly precondition: Precondition | undefined;
   /** The media type of the response; undefined if the request is no read. */
   readonly type: string | undefined;
@@ -73,7 +73,7 @@ interface HandlerInput<Body, Path extends Parameters, Query extends Parameters> 
 /** The body that an operation takes: its documentation and its parser. */
 interface RequestBody<Body> {
   readonly content: Readonly<Record<string, TSchema>>;
-  /** What to do about another media type, or an unknown parameter. */
+  /** What clients should do about another media type, or an unknown parameter. */
   readonly advice?: string;
   readonly parse: (bytes: Buffer) => Body;
 }
@@ -83,7 +83,7 @@ export function jsonBody<Schema extends TObject>(schema: Schema): RequestBody<St
   return { content: { 'application/json': schema }, parse: jsonParser(schema) };
 }
 
-/** For operations without a body: if a client sends a body nevertheless, it is ignored. */
+/** For operations without a body: a body that is sent nevertheless is ignored. */
 export const noBody: RequestBody<undefined> = { content: {}, parse: () => undefined };
 
 /** Creates an operation from its handler, whose types must match the schemas. */
@@ -97,7 +97,7 @@ export function operation<Body, Result, Path extends Parameters, Query extends P
   readonly body: RequestBody<Body>;
   readonly response: ResponseKind<Result>;
   /**
-   * Checks what no parameter shows alone.
+   * Checks the parameters together.
    *
    * @throws HttpError `invalid_request`, `insufficient_scope`
    */
@@ -133,7 +133,7 @@ export function operation<Body, Result, Path extends Parameters, Query extends P
   };
 }
 
-/** Whether the client has what it reads. */
+/** Whether the client already has what it requests. */
 function isKnown({ headers: { ETag } }: Reply, { 'if-none-match': ifNone }: IncomingHttpHeaders): boolean {
   return ETag !== undefined && ifNone !== undefined && ifNoneMatch(ifNone, ETag);
 }

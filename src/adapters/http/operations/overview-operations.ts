@@ -7,7 +7,7 @@ import { cursor, DEFAULT_LIMIT, type Parameter, pageLimit } from './parameters.t
 import { plantsGroup } from './plant-operations.ts';
 import { jsonResponse } from './responses.ts';
 
-/** A tag as a text for URLs that is never empty. */
+/** Encodes a tag as a text for URLs that is never empty. */
 const placeOf = (tag: string) => `t${Buffer.from(tag).toString('base64url')}`;
 
 const after: Parameter<string> = {
@@ -21,7 +21,7 @@ const after: Parameter<string> = {
   },
 };
 
-/** The operations that say what there is, in bounds, without the plants themselves. */
+/** The operations that count plants and list tags, in bounds. */
 export function overviewOperations(
   { countPlants, listTags }: Pick<UseCases, 'countPlants' | 'listTags'>,
   search: Limit,

@@ -8,7 +8,7 @@ export interface Parameter<Value> {
   /** Completes "<name> must be ...". */
   readonly mustBe: string;
   readonly schema: TSchema;
-  /** A value to begin with: forms are filled in with it. */
+  /** A first value, with which forms are filled in. */
   readonly example?: number;
   /** Returns undefined if the text breaks the rule. */
   readonly parse: (text: string) => Value | undefined;
@@ -17,7 +17,7 @@ export interface Parameter<Value> {
 /** Parameters by name. */
 export type Parameters = Readonly<Record<string, Parameter<unknown>>>;
 
-/** Their values. */
+/** The values of parameters. */
 export type Values<All extends Parameters> = {
   readonly [Name in keyof All]: All[Name] extends Parameter<infer Value> ? Value : never;
 };
@@ -37,21 +37,21 @@ export function decimal(
   };
 }
 
-/** Items in a page, if it is not given. */
+/** Items in a page by default. */
 export const DEFAULT_LIMIT = 100;
 
-/** How many of these a page has at most. */
+/** The parameter for the most items in a page. */
 export function pageLimit(what: string): Parameter<number> {
   const description = `the largest number of ${what} to send; ${DEFAULT_LIMIT} if it is not given`;
   return decimal({ description, example: DEFAULT_LIMIT }, 1, 1_000);
 }
 
-/** Where a page goes on: text that clients get and send as it is. */
+/** Where a page continues: text that clients receive and send unchanged. */
 export function cursor(description: string, mustBe: string): Parameter<string> {
   return { description, mustBe, schema: Type.String(), parse: (text) => text };
 }
 
-/** One of some texts. */
+/** One of several texts. */
 export function choice<Text extends string>(description: string, texts: readonly Text[]): Parameter<Text> {
   return {
     description,
@@ -72,7 +72,7 @@ type Texts = Readonly<Record<string, string | undefined>>;
 /**
  * Parses parameters; absent parameters have no value.
  *
- * @throws HttpError `invalid_request`, naming the first that breaks its rule and what it must be
+ * @throws HttpError `invalid_request`, naming the first parameter that breaks its rule, and the rule
  */
 export function parseParameters<All extends Parameters>(parameters: All | undefined, texts: Texts): Values<All> {
   const values: Record<string, unknown> = {};
@@ -89,9 +89,9 @@ export function parseParameters<All extends Parameters>(parameters: All | undefi
  * Decodes a query as forms write queries: percent-encoded UTF-8, with `+` for a space.
  *
  * @param query without the question mark
- * @param known the parameters that there may be
- * @param advice what to do about another
- * @throws HttpError `invalid_request` for a parameter that is unknown or given twice, and for other bytes than UTF-8
+ * @param known the parameters that are allowed
+ * @param advice what clients should do about any other parameter
+ * @throws HttpError `invalid_request` for a parameter that is unknown or given twice, and for bytes that are not UTF-8
  */
 export function decodeQuery(query: string, known: Parameters, advice: string): Texts {
   const texts: Record<string, string> = {};
@@ -108,7 +108,7 @@ export function decodeQuery(query: string, known: Parameters, advice: string): T
   return texts;
 }
 
-/** URLSearchParams replaces other bytes silently. */
+/** URLSearchParams silently replaces bytes that are not UTF-8. */
 function inUtf8(query: string): string {
   try {
     decodeURIComponent(query);

@@ -10,13 +10,13 @@ import { etagOf } from './etag.ts';
 /** A successful response, ready to be sent. */
 export interface Reply {
   readonly status: 200 | 204 | 304;
-  /** Beyond the common ones, or in place of them. */
+  /** Headers in addition to the common ones, or in place of them. */
   readonly headers: Readonly<Record<string, string>>;
   /** The whole body, or its parts if it is streamed; undefined if it has none. */
   readonly body: string | Buffer | AsyncIterable<string> | undefined;
 }
 
-/** Whether it is sent in one go, and not streamed. */
+/** Whether the body is sent at once, and not streamed. */
 export function isWhole(body: Reply['body']): body is string | Buffer {
   return typeof body === 'string' || Buffer.isBuffer(body);
 }
@@ -27,14 +27,14 @@ export interface ResponseKind<Result> {
   readonly content: Readonly<Record<string, TSchema>>;
   /** The descriptions of its headers, by name. */
   readonly headers: Readonly<Record<string, string>>;
-  /** @param type that of its media types which the client prefers; undefined if the request is no read */
+  /** @param type the media type that the client prefers; undefined if the request is no read */
   reply(result: Result, type: string | undefined): Reply;
 }
 
 const NDJSON_TYPE = 'application/x-ndjson';
 export const CSV_TYPE = 'text/csv';
 
-/** With a body, of JSON unless the headers name another type. */
+/** A response with a body, of JSON unless the headers name another type. */
 const ok = (body: Reply['body'], headers: Reply['headers'] = {}): Reply => ({
   status: 200,
   headers: { 'Content-Type': JSON_TYPE, ...headers },
@@ -53,7 +53,7 @@ export function jsonResponse<Schema extends TObject>(schema: Schema): ResponseKi
 
 const ETAG = 'identifies this version of the record; send it as If-Match to change or delete no other';
 
-/** A plant with its ETag. @param isCacheable whether a client may keep it as long as its ETag is the same */
+/** A plant with its ETag. @param isCacheable whether a client may keep the plant while its ETag is unchanged */
 export function plantWithETag(schema: TSchema, isCacheable = false): ResponseKind<NewPlant> {
   const caching = { 'Cache-Control': 'private, no-cache' };
   return {
@@ -89,20 +89,20 @@ function changeJson(change: Change): string {
 const Lines = Type.String({ description: 'a NewPlant on each line' });
 const Csv = Type.String({ description: 'a line that names the columns id, name and tag, and a record for each plant' });
 
-/** A part of a list, and where its next part is. */
+/** A part of a list, and the URL of the next part. */
 export interface ListResult {
   readonly first: readonly NewPlant[];
   readonly batches: AsyncIterable<readonly NewPlant[]> | undefined;
   /** Relative to the URL of the request. */
   readonly nextUrl: string | undefined;
-  /** Between the cells of CSV. */
+  /** The separator of the cells of CSV. */
   readonly separator: Separator;
 }
 
 /** A JSON array, one JSON value a line, or CSV; streamed if it is long. */
 export function listResponse(list: TSchema): ResponseKind<ListResult> {
   return {
-    // Texts: as arrays, validators would take all lines for one value of JSON.
+    // These are texts: as arrays, validators would take all lines for one value of JSON.
     content: { [JSON_TYPE]: list, [NDJSON_TYPE]: Lines, [CSV_TYPE]: Csv },
     headers: { Link: 'the next page, with rel="next"; left out on the last one (RFC 8288)' },
     reply({ first, batches, nextUrl, separator }, type) {
@@ -124,12 +124,12 @@ export function listResponse(list: TSchema): ResponseKind<ListResult> {
   };
 }
 
-/** How a media type writes a list, in parts. */
+/** Writes a list in a media type, in parts. */
 function listFormat(type: string | undefined, separator: Separator) {
   if (type === CSV_TYPE) {
     // RFC 4180 section 3.
     const contentType = `${CSV_TYPE}; charset=utf-8; header=present`;
-    // What the import reads back: an empty cell is no tag, "" an empty one. Nothing is escaped against formulas.
+    // The import reads this back: an empty cell is no tag, "" an empty tag. Nothing is escaped against formulas.
     const record = ({ id, name, tag }: NewPlant) =>
       `${[id, csvCell(name, separator), tag === undefined ? '' : csvCell(tag, separator)].join(separator)}\r\n`;
     return {
