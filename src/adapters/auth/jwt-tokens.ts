@@ -7,9 +7,9 @@ import { type KeySource, providerKeys } from './provider-keys.ts';
 
 export interface JwtOptions extends KeySource {
   readonly issuer: string;
-  /** Whom tokens are for: one of these. */
+  /** The accepted audiences: a token must have one of these. */
   readonly audiences: readonly string[];
-  /** The claims that have scopes. */
+  /** The claims that contain scopes. */
   readonly scopeClaims: readonly string[];
   /**
    * The scopes that permit reading and writing. Without a read scope, every accepted token may read. Without a write
@@ -21,7 +21,7 @@ export interface JwtOptions extends KeySource {
 
 interface Verified {
   readonly access: Access;
-  /** As Date.now() counts. */
+  /** When the token expires, as Date.now() counts. */
   readonly expires: number;
 }
 
@@ -31,7 +31,7 @@ const ALGORITHMS = [
   ...['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'],
 ];
 
-/** Tokens that are remembered. */
+/** The most tokens that are remembered. */
 const TOKENS_MAX = 10_000;
 
 /** Milliseconds after which a refusal for the same reason is logged again. */
@@ -41,17 +41,17 @@ const LOG_INTERVAL_MS = 60_000;
 const CLOCK_TOLERANCE_S = 30;
 
 /**
- * Accepts the tokens (RFC 7519) that an identity provider has signed for this audience, until they expire. A verified
- * token is remembered until it expires or the keys are fetched again, so that most requests cost no check of a signature.
+ * Accepts the tokens (RFC 7519) that an identity provider has signed for this audience, until they expire. A verified token
+ * is remembered until it expires or the keys are fetched again, so that most requests verify no signature.
  *
- * @returns a verifier that rejects with PlantStoreError `token_unverifiable` if it cannot know
+ * @returns a verifier that rejects with PlantStoreError `token_unverifiable` if a token cannot be verified now
  */
 export function jwtTokens(
   { issuer, audiences, scopeClaims, readScope, writeScope, ...source }: JwtOptions,
   log: Logger,
 ): TokenVerifier {
   const keys = providerKeys(source, log);
-  /** By digest, the oldest first. A verification that still runs with earlier keys has the map that belongs to these. */
+  /** By digest, the oldest first. New keys get a new map, so a verification with earlier keys cannot add to it. */
   let remembered = new Map<string, Verified>();
   let keysOfRemembered = keys.current();
   /** When a refusal was logged last, by its reason. */
@@ -82,7 +82,7 @@ export function jwtTokens(
     }
   }
 
-  /** Without the message, which may repeat what the token says. */
+  /** Logs a refusal without its message, which may repeat content of the token. */
   function logRefusal({ code, claim }: errors.JOSEError & { readonly claim?: unknown }): void {
     const reason = typeof claim === 'string' ? `${code} ${claim}` : code;
     const now = performance.now();
@@ -115,8 +115,8 @@ export function jwtTokens(
 }
 
 /**
- * Decoders ignore white space, padding and the unused bits of the last letter, so that a token would still be accepted
- * with some of its letters wrong. The other two parts cannot vary: the signature covers them as they are spelled.
+ * Decoders ignore white space, padding and the unused bits of the last letter, so some altered signatures would still be
+ * accepted. The other two parts cannot vary: the signature covers their exact spelling.
  */
 function hasCanonicalSignature(token: string): boolean {
   const signature = token.slice(token.lastIndexOf('.') + 1);
@@ -130,15 +130,15 @@ function isFor(audiences: readonly string[], { aud, client_id: client }: JWTPayl
 }
 
 /**
- * RFC 8693 section 4.2: `scope` has them separated by spaces. Other claims have them like that, or as a list, whose items
- * may be names with spaces, such as those of groups, that stand for no part of them.
+ * In `scope`, spaces separate the scopes (RFC 8693 section 4.2). Another claim is such a text or a list. An item of a list
+ * may contain spaces, as names of groups do, and is one scope.
  */
 function scopesIn(claims: readonly string[], payload: JWTPayload): unknown[] {
   const values = claims.map((claim) => claimAt(claim, payload));
   return values.flatMap((value) => (typeof value === 'string' ? value.split(' ') : value));
 }
 
-/** The claim of this name, or else what is at this path. Names may have dots, too, as URLs and `kubernetes.io` have. */
+/** The claim of this name, or else the value at this path. Names may contain dots, too, as URLs and `kubernetes.io` do. */
 function claimAt(path: string, parent: unknown): unknown {
   const claims = Object(parent) as Record<string, unknown>;
   const inner = [...path.matchAll(/\./g)].map(({ index }) =>
@@ -147,7 +147,7 @@ function claimAt(path: string, parent: unknown): unknown {
   return claims[path] ?? inner.find((claim) => claim !== undefined);
 }
 
-/** RFC 9068 section 2.2: its subject, and the client that asked for it. Longer ones than OpenID Connect has are cut. */
+/** The subject and the client of a token (RFC 9068 section 2.2), cut to the lengths that OpenID Connect permits. */
 function senderOf({ sub, client_id: client }: JWTPayload): Omit<Access, 'permissions'> {
   const text = (claim: unknown) => (typeof claim === 'string' ? claim.slice(0, 255) : undefined);
   return { who: text(sub), clientId: text(client) };

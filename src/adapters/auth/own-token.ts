@@ -6,11 +6,11 @@ import { TOKEN } from './static-tokens.ts';
 const isWindows = process.platform === 'win32';
 
 /**
- * The token that a service without configured ones makes on its first start: 256 random bits, kept in the file
- * `access-token` of the folder, which only its owner can read. It survives a power loss. The caller must hold the
- * directory's lock.
+ * The token that a service without configured tokens makes on its first start: 256 random bits, kept in the file
+ * `access-token` of the folder, which only its owner can read. It survives a power loss. The caller must hold the lock of the
+ * folder.
  *
- * @throws Error, saying what to do, if somebody has put something there that ACCESS_TOKENS would refuse, or a name
+ * @throws Error, saying what to do, if the file contains a name, or a token that ACCESS_TOKENS would refuse
  */
 export async function ownToken(folder: string): Promise<string> {
   const file = join(folder, 'access-token');
@@ -25,17 +25,17 @@ export async function ownToken(folder: string): Promise<string> {
   }
   const token = kept === '' ? randomBytes(32).toString('base64url') : kept;
   if (kept === '') {
-    // Under another name first: a crash in between must not leave half a token.
+    // The token is written under another name first: a crash must not leave half a token.
     await writeFile(`${file}.new`, `${token}\n`, { mode: 0o600 });
     await rename(`${file}.new`, file);
   }
-  // Also a file that an earlier start wrote but may not have synced. Windows syncs only what is open for writing.
+  // An earlier start may have written the file without syncing it. Windows syncs only files that are open for writing.
   await sync(file, isWindows ? 'r+' : 'r');
   if (!isWindows) await sync(folder, 'r');
   return token;
 }
 
-/** Does nothing where the system cannot do it, as with folders of some network file systems. */
+/** Syncs a path where the system can: some network file systems cannot sync folders. */
 async function sync(path: string, flags: string): Promise<void> {
   const handle = await open(path, flags);
   try {

@@ -13,35 +13,35 @@ import { buildConnector, EnvHttpProxyAgent, request } from 'undici';
 import { PlantStoreError } from '../../domain/errors.ts';
 
 export interface KeySource {
-  /** Where the identity provider publishes its keys, or the discovery document that names that. */
+  /** The URL of the key set, or of the discovery document that names it. */
   readonly jwksUrl: string;
   /** Whether plain HTTP may lead to private addresses. */
   readonly allowHttp: boolean;
-  /** Milliseconds that both may take together. */
+  /** Milliseconds that the fetches of both may take together. */
   readonly timeout?: number;
-  /** Through which they are fetched by https; directly if it is not given. */
+  /** The proxy for https; none by default. */
   readonly proxy?: Pick<EnvHttpProxyAgent.Options, 'httpsProxy' | 'noProxy'>;
 }
 
-/** Milliseconds between two fetches, at least: unauthenticated clients choose which keys their tokens name. */
+/** The least milliseconds between two fetches: unauthenticated clients choose which keys their tokens name. */
 const COOLDOWN_MS = 5_000;
 
 /** Milliseconds until a withdrawn key is noticed. */
 const REFRESH_MS = 5 * 60_000;
 
-/** Bytes of a key set or a discovery document: far more than any has, and no more than memory has room for. */
+/** The most bytes of a key set or a discovery document: real ones are far smaller, and memory has room for it. */
 const DOCUMENT_BYTES_MAX = 1024 ** 2;
 
 interface ProviderKeys {
   /**
-   * Finds the key that a token names, fetching the keys anew if it is unknown.
+   * Finds the key that a token names, fetching the keys again if the key is unknown.
    *
-   * @throws PlantStoreError `token_unverifiable` if it is unknown and the provider cannot be reached
+   * @throws PlantStoreError `token_unverifiable` if the key is unknown and the provider cannot be reached
    */
   readonly keyOf: JWTVerifyGetKey;
-  /** Fetches the keys in the background if the last fetch was long ago, to drop those that were withdrawn. */
+  /** Fetches the keys in the background if the last fetch was long ago, to drop withdrawn keys. */
   refresh(): void;
-  /** The keys of the last fetch: another object after each. */
+  /** The keys of the last fetch: each fetch creates a new object. */
   current(): unknown;
 }
 
@@ -80,7 +80,7 @@ export function providerKeys({ timeout = 3_000, ...source }: KeySource, log: Log
   return {
     keyOf,
     refresh() {
-      // Whoever needs the keys gets the failure.
+      // The failure reaches the next request that needs the keys.
       if (!hasTried(REFRESH_MS)) keyOf.reload().catch(() => {});
     },
     current: () => cache.jwks,
@@ -92,7 +92,7 @@ const OWN = new BlockList();
 OWN.addSubnet('127.0.0.0', 8);
 OWN.addAddress('::1', 'ipv6');
 
-/** Of RFC 1918, 6598 and 4193: no router of the internet forwards them. */
+/** Private addresses (RFC 1918, 6598 and 4193): no router of the internet forwards them. */
 const PRIVATE = new BlockList();
 PRIVATE.addSubnet('10.0.0.0', 8);
 PRIVATE.addSubnet('172.16.0.0', 12);
@@ -101,8 +101,8 @@ PRIVATE.addSubnet('100.64.0.0', 10);
 PRIVATE.addSubnet('fc00::', 7, 'ipv6');
 
 /**
- * Fetches a key set from its own URL or from that of a discovery document, which names it. Plain HTTP leads to this
- * machine only, or also to private addresses: whoever forges keys in transit has every permission.
+ * Fetches a key set from its own URL, or from the URL that a discovery document names. Plain HTTP is limited to this machine
+ * or, if allowed, private addresses: who forges keys in transit has every permission.
  */
 function keySetFetcher({ allowHttp, proxy: { httpsProxy = '', noProxy = '' } = {} }: KeySource, timeout: number) {
   // Plain HTTP never goes through the proxy, which could connect to any address.
@@ -121,7 +121,7 @@ function keySetFetcher({ allowHttp, proxy: { httpsProxy = '', noProxy = '' } = {
   };
 }
 
-/** Checks the address itself, since names may resolve to any. */
+/** Checks the address itself, since names may resolve to any address. */
 function privateConnector(allowHttp: boolean, timeout: number): buildConnector.connector {
   const connect = buildConnector({ timeout });
   const permitted = allowHttp ? [OWN, PRIVATE] : [OWN];

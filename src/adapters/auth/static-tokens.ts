@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto';
 import { type Access, allPermissions, readOnly } from '../../application/permissions.ts';
 
-/** A token, as a pattern: RFC 6750 section 2.1 says which characters a header can carry; 16 of them at random cannot be guessed. */
+/** The pattern of a token: its characters are those of RFC 6750 section 2.1, and 16 random ones cannot be guessed. */
 export const TOKEN = '[A-Za-z0-9\\-._~+/]{16,}=*';
 
-/** Tokens that permit everything, and tokens that permit reading only, as the configuration has them. */
+/** The configured tokens that permit everything, and those that permit reading only. */
 export interface TokenLists {
   readonly full: readonly string[];
   readonly reading: readonly string[];
@@ -13,8 +13,8 @@ export interface TokenLists {
 /**
  * Accepts the tokens of two fixed lists, in a time that does not grow with their number.
  *
- * They are looked up by their SHA-256 digests. That need not take constant time: a client cannot choose the digest of
- * what it sends, so how far that agrees with a stored one says nothing about which token to try next.
+ * The SHA-256 digests of tokens are compared. That need not take constant time: a client cannot choose the digest of what it
+ * sends, so a partial match with a stored one reveals nothing about which token to try next.
  */
 export function staticTokens(lists: TokenLists): (token: string) => Access | undefined {
   const accepted = new Map<string, Access>();
@@ -27,7 +27,7 @@ export function staticTokens(lists: TokenLists): (token: string) => Access | und
   return (token) => accepted.get(digest(token));
 }
 
-/** A token of the configuration, such as `anna:TOKEN`: no token has a colon (RFC 6750 section 2.1). */
+/** Parses a configured token, such as `anna:TOKEN`: no token has a colon (RFC 6750 section 2.1). */
 export function namedToken(configured: string): { readonly token: string; readonly who: string | undefined } {
   const [token = '', who] = configured.split(':').reverse();
   return { token, who };
