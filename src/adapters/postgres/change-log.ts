@@ -4,22 +4,22 @@ import { type LogDialect, requireOneServer, type Session } from '../sql/dialect.
 import { SchemaError } from './failures.ts';
 
 /*
- * Where the server is in the history of transactions, as SQL over the one row of change_feed. `where single = 1` tells the
- * planner that it is one: it would expect a thousand, and take the trouble of JIT compilation.
+ * The position of the server in the history of transactions, as SQL over the one row of change_feed. `where single = 1` tells
+ * the planner that it is one: it would expect a thousand, and compile the statement by JIT.
  */
 
 /**
- * The transaction from which on transactions may still be open. What earlier transactions have written is final in its
- * order: later ones have higher numbers. The shift is explained in migration 0003.
+ * The oldest transaction that may still be open. What earlier transactions have written is final in its order: later ones
+ * have higher numbers. The shift is explained in migration 0003.
  */
 const SETTLED = sql<bigint>`pg_snapshot_xmin(pg_current_snapshot())::text::bigint + shift`;
 
-/** The next transaction: the snapshot shows nothing of it and of later ones. */
+/** The next transaction: the snapshot shows nothing of this one and later ones. */
 const NEXT = sql<bigint>`pg_snapshot_xmax(pg_current_snapshot())::text::bigint + shift`;
 
 /**
- * Whether nothing lies ahead of the server, where what is written now would never be read. A restore can end that at any
- * time; the index is the last of its steps.
+ * Whether no row is ahead of the server: readers past such a row would never see what is written now. A restore can change
+ * that at any time; the index is the last of its steps.
  */
 const IS_INTACT = sql<boolean>`to_regclass('plants_by_change') is not null
   and greatest(purged_changed, (select max(changed) from plants)) < ${NEXT}`;
@@ -28,19 +28,19 @@ const IS_INTACT = sql<boolean>`to_regclass('plants_by_change') is not null
 const digest = (...values: readonly RawBuilder<unknown>[]) =>
   sql`left(encode(sha256(convert_to(concat_ws('/', ${sql.join(values)}), 'UTF8')), 'hex'), 16)`;
 
-/** The server's identity, the database and the table: a restored table is another one, with the plants of its dump. */
+/** Identifies the server, the database and the table: a restored table is a different one, with the plants of its dump. */
 const TABLE = digest(
   sql`(select system_identifier from pg_control_system())`,
   sql`(select oid from pg_database where datname = current_database())`,
   sql`'plants'::regclass::oid`,
 );
 
-/** After a promotion or a restore, transaction ids may go on from an earlier number, in another timeline. */
+/** After a promotion or a restore, transaction ids may continue from an earlier number, in another timeline. */
 const TIMELINE = sql`substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)`;
 
 const EPOCH = sql<string>`(${TABLE} || ${digest(TIMELINE, sql`store`)})`;
 
-/** Of the state of the feed, beside what every database has. */
+/** The columns of the state of the feed that only Postgres has. */
 interface State {
   readonly is_intact?: boolean;
   /** Whether the timeline has no identity of its own yet. */
@@ -77,23 +77,23 @@ function requireIntact(state: State | undefined): void {
 const NO_ROW = 'the table change_feed has no row: run npm run migrate';
 
 /**
- * Servers that are promoted or restored apart from each other may number their timelines alike. So each timeline gets an
- * identity of its own: a random one in `store`, whose epoch is the key in `recorded`. A server that has both columns from
- * another timeline lacks the key of its own.
+ * Servers that are promoted or restored independently may number their timelines alike. So each timeline gets an identity of
+ * its own: a random one in `store`, whose epoch is the key in `recorded`. A server that has both columns from another
+ * timeline lacks its own key.
  *
- * @param store of the row as it was; `store` in EPOCH is the new one
+ * @param store the column before the update; `store` in EPOCH is the new one
  */
 const renewed = (store: RawBuilder<unknown>) => sql`
   update change_feed set (store, recorded) = (
     select store, jsonb_build_object(${EPOCH}, 0) from (select ${store} as store) as renewed
   ) where single = 1`;
 
-/** Of the first reader of a timeline. Those who come at the same time wait for it, and change nothing. */
+/** Run by the first reader of a timeline. Concurrent readers wait for it, and change nothing. */
 const nameTimeline = sql`
   ${renewed(sql`case when recorded = '{}' then store else gen_random_uuid() end`)} and not recorded ? ${EPOCH}`;
 
 /**
- * Ends all positions of consumers, for restores that nothing shows.
+ * Invalidates all positions of consumers, after a restore that the service cannot detect.
  *
  * @throws PlantStoreError `changes_unavailable`, or SchemaError
  */

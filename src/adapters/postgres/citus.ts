@@ -4,17 +4,17 @@ import type { Dialect } from '../sql/dialect.ts';
 import { contentAfter } from '../sql/plant-rows.ts';
 import { postgres } from './dialect.ts';
 
-/** Milliseconds that all nodes together have to respond: less than a probe of /ready waits. */
+/** Milliseconds in which all nodes must respond: less than a probe of /ready waits. */
 const NODES_MS_MAX = 500;
 
 /** Citus, with the table `plants` distributed over its servers. */
 export const citus: Dialect = {
   ...postgres,
-  // It runs neither a subquery there nor recursive queries over all shards together.
+  // Citus supports neither a subquery there nor recursive queries over all shards together.
   hideLimit: (count) => count,
   forEach: undefined,
   distributed: {
-    // The rows of a SELECT would be inserted shard by shard.
+    // VALUES, since Citus would insert the rows of a SELECT shard by shard.
     insert: (plants) => sql`
       insert into plants (id, name, tag) values ${sql.join(plants.map(({ id, name, tag = null }) => sql`(${id}, ${name}, ${tag})`))}
       on conflict (id) do nothing returning id`,
@@ -27,7 +27,7 @@ export const citus: Dialect = {
         where id = ${before.id} and deleted is null and changed = ${version} and name = ${before.name}
           and tag is not distinct from ${before.tag ?? null} returning id`;
     },
-    // The first plant of every shard.
+    // Reads the first plant of every shard.
     async problem({ sql: tables }) {
       const asking = tables.executeQuery(CompiledQuery.raw('select id from plants order by id limit 1')).then(
         () => undefined,

@@ -6,9 +6,9 @@ export interface Database extends SqlDatabase {
   readonly sql: Kysely<Tables>;
   /** Its connections by state. */
   readonly connectionUse: () => { readonly busy: number; readonly idle: number; readonly unused: number };
-  /** As requireSafeSettings. */
+  /** Checks the settings as requireSafeSettings does. */
   readonly verify: () => Promise<string | undefined>;
-  /** Which database this is, in words, without its password. */
+  /** A description of the database, without its password. */
   readonly description: string;
   close(): Promise<void>;
 }

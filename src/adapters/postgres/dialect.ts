@@ -2,23 +2,23 @@ import { sql } from 'kysely';
 import type { Dialect } from '../sql/dialect.ts';
 import { log } from './change-log.ts';
 
-/** The tag as its index has it (migration 0006), whatever the database's locale. */
+/** The tag in the form of its index (migration 0006), whatever the database's locale. */
 const TAG = sql`plants.tag collate "C"`;
 
 export const postgres: Dialect = {
-  // Immutable, unlike a cast of the whole text: what distributes the table knows when it plans which servers have the ids.
+  // Immutable, unlike a cast of the whole text: so Citus knows when it plans which servers have the ids.
   isOneOf: (column, list) => sql<boolean>`${column} = any(string_to_array(btrim(${list}, '[]'), ',')::bigint[])`,
-  // A standby may be behind, and has no current position in the WAL.
+  // A standby may lag, and has no current position in the WAL.
   isCurrent: sql<boolean>`(select pg_current_wal_lsn() is not null)`,
-  // Where statistics are missing, or a tag is more frequent than they say.
+  // Hides the limit from the planner, for missing statistics or a tag that is more frequent than they say.
   hideLimit: (count) => sql`(select cast(${count} as bigint))`,
   tagKey: TAG,
-  // With `tag = ...`, Postgres may read all plants of the tag, or all of their ids. The first condition is that of the index.
+  // With `tag = ...`, Postgres may read all plants of the tag, or all their ids. The first condition matches the index.
   hasTag: (tag, low, high) =>
     sql<boolean>`octet_length(plants.tag) <= 800 and (${TAG}, id) >= (${tag}, ${low}) and (${TAG}, id) <= (${tag}, ${high})`,
   forEach: (list, rows) =>
     sql`json_array_elements(${list}::json) with ordinality as item (value, number), lateral (${rows}) as page`,
-  // Of locales that give a sigma another form at the end of a word, a text would not be found in a longer word.
+  // Some locales give a sigma another form at the end of a word, and would not find a text in a longer word.
   contains: (name, text) =>
     sql<boolean>`strpos(replace(lower(${name}), 'ς', 'σ'), replace(lower(${text}), 'ς', 'σ')) > 0`,
   scannedRowsMax: { passingOver: 20_000, comparing: 2_000 },
@@ -32,7 +32,7 @@ export const postgres: Dialect = {
   awaitStandby: sql`(
     select pg_logical_emit_message(true, '', '') where current_setting('synchronous_standby_names') <> '')`,
   log,
-  // Not now(), the start of the statement: what another instance has done since would lie ahead of it.
+  // now() is the start of the statement: later writes of another instance would lie ahead of it.
   clock: {
     now: sql`clock_timestamp()`,
     later: (milliseconds) => sql`(clock_timestamp() + ${milliseconds} * interval '1 millisecond')`,

@@ -2,7 +2,7 @@ import { PlantStoreError } from '../../domain/errors.ts';
 import type { Failure } from '../sql/dialect.ts';
 import { FULL_DISK } from '../sql/recent-failure.ts';
 
-/** The database is not set up as this code needs it; the message says what to do. */
+/** The database lacks the setup that this code needs; the message says what to do. */
 export class SchemaError extends Error {
   override readonly name = 'SchemaError';
 }
@@ -48,13 +48,13 @@ const STATES = {
   lockTimeout: /^(55P03|25P04)/,
   /** A standby, or a demoted primary: it writes nothing, and has no position in the WAL of its own. */
   readOnly: /^(25006|55000)/,
-  /** The server has also closed the connection, or Citus has lost that to one of its nodes, which it calls an internal error. */
+  /** The server has also closed the connection, or Citus has lost one to a node, which it reports as an internal error. */
   closed: /^(57P|25P04|XX000)/,
-  /** Or a connection was lost behind a pooler or Citus, perhaps after the commit. */
+  /** The same, or a connection behind a pooler or Citus was lost, perhaps after the commit. */
   outcomeUnknown: /^(08|57P|25P04|XX000)/,
-  /** The same for one node of Citus. */
+  /** A connection to one node of Citus was lost. */
   lostNode: /^(08006|XX000)/,
-  /** No prepared statement has the name, or one has it already, behind a pooler. */
+  /** Behind a pooler, a prepared statement is missing, or its name is taken. */
   preparedElsewhere: /^(26000|42P05)/,
   /** No such table, column, database or role, a wrong password, no privilege: only an operator can help. */
   notSetUp: /^(42P01|42703|42501|3D|28)/,
@@ -64,22 +64,22 @@ const STATES = {
 const ROUTINES = {
   /** RAISE of PL/pgSQL. */
   raises: 'exec_stmt_raise',
-  /** A plan is out of date, since an operator has changed the type of a column. */
+  /** A plan is out of date, since an operator changed the type of a column. */
   checksPlan: 'RevalidateCachedQuery',
-  /** Their internal errors are a used-up quota (EDQUOT) or a limit of the size of files (EFBIG). */
+  /** Functions whose internal errors are a used-up quota (EDQUOT) or a limit on the size of files (EFBIG). */
   writesTables: /^md(extend|zeroextend|write|writev)$/,
-  /** It assigns transaction ids, and refuses to before they wrap around (SQLSTATE 54000). */
+  /** Assigns transaction ids, and refuses to before they wrap around (SQLSTATE 54000). */
   assignsIds: 'GetNewTransactionId',
 };
 
 /** The SQLSTATE that Postgres should give. Only its own errors have a severity; `code` may also be a system error's (EPIPE). */
 function stateOf(code = '', routine = ''): string {
-  // A trigger may raise any SQLSTATE for a row, which says nothing of the server.
+  // A trigger may raise any SQLSTATE for a row, which tells nothing about the server.
   if (routine === ROUTINES.raises) return 'P0001';
   return ROUTINES.writesTables.test(routine) && code === 'XX000' ? '53100' : code;
 }
 
-/** What an error of a statement, or of connecting, says. */
+/** Classifies an error of a statement, or of connecting. */
 export function failureOf(error: unknown) {
   const own = error instanceof ConnectionError ? error.cause : error;
   const { severity, code, routine } = own as { severity?: string; code?: string; routine?: string };
@@ -95,7 +95,7 @@ export function failureOf(error: unknown) {
     if (error instanceof SchemaError || error instanceof PlantStoreError) return 'unavailable';
     if (error instanceof UnknownOutcomeError) return 'transient';
     if (is('notSetUp') || routine === ROUTINES.assignsIds || isDiskFull) return 'unavailable';
-    // Whatever a server or a pooler says before there is a statement, no statement is at fault.
+    // Before a connection is open, no statement is at fault, whatever a server or a pooler reports.
     if (isPreparedElsewhere || error instanceof ConnectionError || is('transient')) return 'transient';
     if (is('lockTimeout')) return 'blocked';
     return state === undefined ? 'defect' : 'refused';
@@ -110,25 +110,25 @@ export function failureOf(error: unknown) {
     isOutcomeUnknown:
       !(error instanceof ConnectionError) && (error instanceof UnknownOutcomeError || is('outcomeUnknown')),
     /**
-     * Or those of one node of Citus. A trigger or an index of an operator can refuse a row with any SQLSTATE. Without the
-     * server's own limits a locked row shows only as a statement without a response.
+     * Or the rows of one node of Citus. A trigger or an index of an operator can refuse a row with any SQLSTATE. Without the
+     * limits of the server, a locked row shows only as a statement without a response.
      */
     mayBeOneRowsFault: ['blocked', 'refused', 'defect'].includes(means) || isUnknown('no_response') || is('lostNode'),
     isStatementTimeout: is('statementTimeout'),
     /** Whether the connection is closed, in an unknown state, or will keep failing the same way. */
     breaksConnection:
       !isUnknown('unconfirmed') && (state === undefined || is('readOnly') || is('closed') || isPreparedElsewhere),
-    /** Whether a prepared statement could not be used on the connection. It was not done, and is prepared anew on another. */
+    /** Whether the connection could not use a prepared statement, which was not run and is prepared again on another. */
     isPreparedElsewhere,
-    /** Whether connections opened before the statement are probably dead, too, or lead to the wrong server. */
+    /** Whether older connections are probably dead, too, or lead to the wrong server. */
     invalidatesOlderConnections: isUnknown('lost_connection', 'no_response') || is('readOnly'),
     isDiskFull,
-    /** What is wrong, in words, that no check of the database would show. */
+    /** A problem, in words, that no check of the database would show. */
     problem: isDiskFull ? FULL_DISK : undefined,
   };
 }
 
-/** Whether plants can be written and read, but not announced until an operator adds a right, a table or a log of changes. */
+/** Whether plants can be written and read, but an operator must add a right, a table or a log of changes to announce them. */
 export function needsOperator(error: unknown): boolean {
   if (error instanceof PlantStoreError) return error.code === 'changes_unavailable';
   return error instanceof SchemaError || ['42P01', '42501'].includes(failureOf(error).state ?? '');

@@ -12,7 +12,7 @@ const selectHolder = sql<{ readonly settled: bigint; readonly age: number | null
     from change_feed, pg_current_snapshot() as now where single = 1 and pg_snapshot_xmin(now) < pg_snapshot_xmax(now)
   ) as held left join pg_stat_activity on backend_xid = oldest left join pg_prepared_xacts on transaction = oldest`;
 
-/** As `holder` of LogReader. Readiness and metrics, which ask for it, wait for no request. */
+/** Implements `holder` of LogReader. Its callers, readiness and metrics, wait for no request. */
 export const holderIn =
   (database: Database): LogReader['holder'] =>
   async () => {
@@ -20,7 +20,7 @@ export const holderIn =
     return dialect.distributed ? undefined : (await selectHolder.execute(sql)).rows[0];
   };
 
-/** What an operator is told of a feed that an open transaction has delayed for so many seconds; undefined if nothing. */
+/** The message for operators about a feed that a transaction has held back for this many seconds; undefined for none. */
 export function heldBackProblem(seconds: number): string | undefined {
   return seconds > LONG
     ? `an open transaction has delayed the feed of changes for ${Math.floor(seconds)} s: ` +

@@ -11,9 +11,9 @@ import { withAdvice } from './schema/advice.ts';
 import { requireMigrations, sessionOn } from './schema/schema-gate.ts';
 
 interface ReadinessOptions {
-  /** Gets each new problem once, but not a feed that is held back, which ends by itself. */
+  /** Logs each new problem once, except a feed that is held back, which ends by itself. */
   readonly log?: Pick<Logger, 'warn'>;
-  /** What requests have met lately, in words. */
+  /** A problem that requests have met lately, in words. */
   readonly recentProblem?: () => string | undefined;
   /** Seconds for which an open transaction has held back the feed; a rejection counts as none. */
   readonly heldBack?: () => Promise<number>;
@@ -21,8 +21,8 @@ interface ReadinessOptions {
 
 /**
  * Creates the check that plants can be stored and read now and would be durable. It rejects, saying what to do, if they
- * cannot. It resolves to what does not work although they can, and what to do, or to undefined if everything works.
- * Callers share a run, which may take longer than a caller waits.
+ * cannot. Otherwise, it resolves to any other problem and what to do, or to undefined. Callers share a run, which may outlast
+ * the wait of a caller.
  *
  * @param endpoints those of webhooks
  */
@@ -34,9 +34,9 @@ export function readiness(
   let lastLogged = '';
   return singleFlight(async () => {
     try {
-      // First: what else fails then only follows from it.
+      // This comes first, since other failures then only follow from it.
       await requireMigrations(database);
-      // At once: one after another, they would take longer than a probe waits if the database is far away or busy.
+      // These run concurrently: in sequence, they would outlast a probe if the database is far away or busy.
       const [ofServer, ofSettings, session] = await Promise.all([
         serverProblems(database),
         database.verify(),
@@ -57,17 +57,17 @@ export function readiness(
 }
 
 /**
- * Inserts nothing, yet fails where an insert would and a read would not: on a standby, on a demoted primary (whose
- * connection is then dropped), without the INSERT privilege, while the table is locked, or if it is a different table.
- * The largest id only fits a bigint column.
+ * Inserts nothing, yet fails where an insert would and a read would not: on a standby, on a demoted primary (whose connection
+ * is then dropped), without the INSERT privilege, while the table is locked, or on a different table. Only a bigint column
+ * holds the largest id.
  */
 const INSERT_NOTHING = `insert into plants (id, name, tag)
   select ${2n ** 63n - 1n}, ''::text, null::text where false on conflict (id) do nothing returning id`;
 
-/** The major version of Postgres that CI runs the tests of the database on, beside the newest one. */
+/** The oldest major version of Postgres on which CI runs the tests of the database. */
 const OLDEST_VERSION = 14;
 
-/** What of the server can lose plants although every request succeeds now, in words. */
+/** Describes settings of the server that can lose plants although every request succeeds now. */
 async function serverProblems({ sql: database }: Database): Promise<string[]> {
   const { rows } = await sql<{ problem: string }>`
     select format('Postgres %s is older than ${sql.lit(OLDEST_VERSION)}, the oldest version that is supported: upgrade it',
@@ -81,7 +81,7 @@ async function serverProblems({ sql: database }: Database): Promise<string[]> {
   return rows.map(({ problem }) => problem);
 }
 
-/** Why plants are not announced, in words. A restore may have left a table out. */
+/** Describes why plants are not announced. A restore may have omitted a table. */
 async function announcementProblem(session: Session, endpoints: readonly string[]): Promise<string | undefined> {
   try {
     await requireLog(session);

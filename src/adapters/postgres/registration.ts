@@ -7,10 +7,10 @@ import { needsOperator } from './failures.ts';
 import { sessionOn } from './schema/schema-gate.ts';
 
 /**
- * Gives each endpoint that is not known a place at the end of the feed, once (docs/adr/0011-webhooks-on-the-log.md).
+ * Registers each new endpoint at the end of the feed, once (docs/adr/0011-webhooks-on-the-log.md).
  *
- * @returns a function that resolves once all have a place, and returns undefined from then on. It rejects with the
- * errors of the database, and as requireLog does
+ * @returns a function that resolves once all are registered, and returns undefined from then on. It rejects with the errors
+ * of the database, and as requireLog does
  */
 export function registerEndpoints(database: Database, endpoints: readonly string[]): () => Promise<void> | undefined {
   let isDone = false;
@@ -22,8 +22,8 @@ export function registerEndpoints(database: Database, endpoints: readonly string
 }
 
 /**
- * Creates the check before every write of plants: the schema is ready, and every endpoint has its place in the feed, since
- * what is written before is not announced. Missing rights, a missing table and a damaged feed are logged, and block nothing.
+ * Creates the check before every write of plants: the schema is ready, and every endpoint is registered, since earlier writes
+ * are not announced. Missing rights, a missing table and a damaged feed are logged, and block nothing.
  */
 export function registrationGate(
   ensureRegistered: () => Promise<void> | undefined,

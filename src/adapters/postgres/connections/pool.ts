@@ -10,22 +10,22 @@ import { kyselyDialect, type SupervisedClient, supervised } from './supervised-c
 import { driverConfig } from './url.ts';
 
 export interface PostgresOptions {
-  /** Without a problem (`urlProblem`). */
+  /** A URL without a problem (`urlProblem`). */
   readonly url: string;
   readonly poolSize: number;
   /** Milliseconds until the server cancels a statement; 0 for migrations, which may take any time. */
   readonly statementTimeout: number;
-  /** Milliseconds to wait for a free or a new connection; 2 s if it is not given. */
+  /** Milliseconds to wait for a free or a new connection; 2 s by default. */
   readonly connectTimeout?: number;
 }
 
 /** Milliseconds until an idle connection is closed. */
 const IDLE_MS_MAX = 10_000;
 
-/** Milliseconds for which an abandoned statement counts: nothing says when it has ended. */
+/** Milliseconds for which an abandoned statement counts: its end cannot be detected. */
 const ABANDONED_MS = 60_000;
 
-/** pg itself leaves an int8 a string. */
+/** pg itself returns an int8 as a string. */
 const withExactIntegers: CustomTypesConfig = {
   getTypeParser: (oid, format) => (oid === types.builtins.INT8 ? BigInt : types.getTypeParser(oid, format)),
 };
@@ -33,12 +33,12 @@ const withExactIntegers: CustomTypesConfig = {
 /**
  * Creates a pool of connections to a Postgres server. It connects when first used, so the server may start later.
  *
- * @param log gets what happens to connections that nobody uses
+ * @param log reports failures of unused connections
  */
 export function postgresServer(options: PostgresOptions, log?: Pick<Logger, 'warn'>): Database {
   const { url, poolSize, statementTimeout, connectTimeout = 2_000 } = options;
   let driver = driverConfig(url);
-  /** None once a pooler has refused them. */
+  /** No limits are sent once a pooler has refused them. */
   let limits: ClientConfig | undefined = startupLimits(statementTimeout);
   /** Connections opened earlier may lead to a server that is unresponsive, gone, or no longer the primary. */
   let validSince = 0;
@@ -46,14 +46,14 @@ export function postgresServer(options: PostgresOptions, log?: Pick<Logger, 'war
   const connections = new WeakMap<ClientBase, SupervisedClient>();
 
   /**
-   * pg's way to configure each client by itself, where its pool has the same for all. It closes without waiting for the
-   * server, which on a dead network never responds: a command would not end.
+   * pg configures each client of this class by itself, where its pool has one configuration. It closes without waiting for
+   * the server, which never responds on a dead network: a command would not end.
    */
   class OwnClient extends Client {
     readonly #socket: Socket;
 
     constructor(config?: ClientConfig) {
-      // With certificates as they are now, or were before: in the pool, an error would end the process.
+      // Uses the current certificates, or else the former ones: an error in the pool would end the process.
       try {
         driver = driverConfig(url);
       } catch (err) {
@@ -81,7 +81,7 @@ export function postgresServer(options: PostgresOptions, log?: Pick<Logger, 'war
     max: poolSize,
     idleTimeoutMillis: IDLE_MS_MAX,
     async onConnect(client) {
-      // The pool listens to idle clients only; an error of a client that is checked out would end the process.
+      // The pool handles errors of idle clients only; an error of a client in use would end the process.
       client.on('error', (err) => log?.warn({ err }, 'database connection lost'));
       connections.set(client, supervised(client, await beginSession(client, connectTimeout), supervisor));
     },
@@ -109,7 +109,7 @@ export function postgresServer(options: PostgresOptions, log?: Pick<Logger, 'war
 
   async function validConnection(): Promise<SupervisedClient> {
     for (;;) {
-      // What is repeated, or goes on for a client that was cut off, may come later than the end.
+      // A repeated statement, or one for a client that was cut off, may come after the end.
       if (isClosed) throw new PlantStoreError('store_unavailable', 'the service is stopping');
       const client = await connect();
       const connection = connections.get(client);

@@ -3,45 +3,45 @@ import type { ClientBase, ClientConfig, QueryConfig } from 'pg';
 import type { Database } from '../database.ts';
 import { failureOf, SchemaError } from '../failures.ts';
 
-/** What PgBouncer and RDS Proxy refuse a start-up parameter with, and other things, whose messages name no parameter. */
+/** The SQLSTATEs with which PgBouncer and RDS Proxy refuse start-up parameters, or report errors that name none. */
 const REFUSALS = ['08P01', '0A000'];
 const PARAMETER = /startup parameter|statement_timeout|lock_timeout/;
 
-/** Whether a pooler refuses to pass the limits on: then those of the role apply. */
+/** Whether a pooler refuses the limits: then those of the role apply. */
 export function isRefusalOfLimits(error: unknown): boolean {
   return REFUSALS.includes(failureOf(error).state ?? '') && PARAMETER.test((error as Error).message);
 }
 
 /**
- * The limits that a connection sends as start-up parameters, in milliseconds; 0 for none. With them the server cancels a
- * statement before its commit, never during it. A wait for a lock begins after its statement: if both limits were equal, a
- * locked row would pass for a slow statement, which is repeated with all that share it.
+ * The limits that a connection sends as start-up parameters, in milliseconds; 0 for none. The server then cancels a statement
+ * before its commit, never during it. A wait for a lock begins later than its statement: if both limits were equal, a locked
+ * row would look like a slow statement, which is repeated with all that share it.
  */
 export function startupLimits(statementTimeout: number): Pick<ClientConfig, 'statement_timeout' | 'lock_timeout'> {
   return { statement_timeout: statementTimeout, lock_timeout: Math.ceil(statementTimeout / 2) };
 }
 
-/** Whether a limit has arrived at start-up: then there is no pooler, and what a session prepares or sets stays so. */
+/** Whether a limit arrived at start-up: then there is no pooler, and what a session prepares or sets persists. */
 const IS_DIRECT = `(select source = 'client' from pg_settings where name = 'statement_timeout')`;
 
-/** What sessions need, whatever the role, the database or the server has. */
+/** The settings that sessions need, whatever those of the role, the database or the server. */
 const SETTINGS = {
-  // If it is off, a null in the text of an array is the letters "null".
+  // If this is off, a null in the text of an array is the text "null".
   array_nulls: 'on',
   standard_conforming_strings: 'on',
-  // If it is stricter, an INSERT fails where it would leave out a row of another transaction.
+  // If this is stricter, an INSERT fails where it should skip a row of another transaction.
   default_transaction_isolation: 'read committed',
   exit_on_error: 'off',
-  // Without warnings, a commit whose wait for the synchronous standby was ended looks like any other.
+  // Without warnings, a commit that stopped waiting for the synchronous standby looks like any other.
   client_min_messages: 'notice',
-  // For this one and synchronous_commit, see docs/postgres.md.
+  // For this setting and synchronous_commit, see docs/postgres.md.
   jit: 'off',
   // Postgres then refuses a statement from which a policy would hide rows (SQLSTATE 42501).
   row_security: 'off',
 };
 
-// The plan of a prepared statement lasts, also one that was made for a table of a few rows. Migrations, which have no
-// limits, prepare nothing, and read whole tables.
+// The plan of a prepared statement is kept, even if it was made for a nearly empty table. Migrations, which have no limits,
+// prepare nothing, and read whole tables.
 const BEGIN = `select ${IS_DIRECT} as "isDirect",
   case when ${IS_DIRECT} then set_config('enable_seqscan', 'off', false) end,
   ${Object.entries(SETTINGS).map(([name, value]) => `set_config('${name}', '${value}', false)`)},
@@ -52,7 +52,7 @@ const BEGIN = `select ${IS_DIRECT} as "isDirect",
  * Sets what a session needs.
  *
  * @param timeout milliseconds to wait for the response
- * @returns whether it leads to the server without a pooler in between
+ * @returns whether the session leads to the server without a pooler
  */
 export async function beginSession(client: ClientBase, timeout: number): Promise<boolean> {
   // pg's types have no timeout for a single query.
@@ -62,11 +62,11 @@ export async function beginSession(client: ClientBase, timeout: number): Promise
 }
 
 /**
- * Checks the settings that a pooler may keep from a session: it drops start-up parameters, and what a session sets stays
- * with whichever server connection it met. The role's own settings apply then, or limits that are too long.
+ * Checks the settings that a pooler may keep from a session: it drops start-up parameters, and settings stay with whichever
+ * server connection received them. Then the settings of the role apply, or limits that are too long.
  *
  * @param statementTimeout milliseconds; the client waits twice as long
- * @returns what is slow though safe, and what to do; undefined if nothing is
+ * @returns a problem that is slow though safe, and what to do; undefined if there is none
  * @throws SchemaError, saying what to do, if a setting is unsafe
  */
 export async function requireSafeSettings(

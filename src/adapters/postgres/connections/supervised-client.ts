@@ -13,13 +13,13 @@ import { failureOf, UnknownOutcomeError } from '../failures.ts';
 
 /** A connection of the pool, as Kysely uses it. */
 export interface SupervisedClient extends DatabaseConnection {
-  /** As performance.now() counts. */
+  /** When it was opened, as performance.now() counts. */
   readonly openedAt: number;
   /** Returns it to the pool, or closes it if it is broken. */
   release(): void;
 }
 
-/** The pool's part in supervising a statement. */
+/** The part of the pool in supervising statements. */
 interface Supervisor {
   /** Milliseconds until a statement without a response is abandoned; 0 for no deadline. */
   readonly deadline: number;
@@ -27,7 +27,7 @@ interface Supervisor {
   tryAbandon(): boolean;
   /** Stops the use of connections opened before this time. */
   invalidateOpenedBefore(time: number): void;
-  /** Whether named statements are prepared on direct connections: no longer, once a pooler has passed for the server. */
+  /** Whether direct connections prepare named statements: false once a pooler was mistaken for the server. */
   mayPrepare: boolean;
 }
 
@@ -36,10 +36,10 @@ const SYNC_WAIT = 'SyncRepWaitForLSN';
 
 /**
  * A client for Kysely that closes a broken connection. It is made once for each connection, since objects made for each
- * statement outlive the statement. At its deadline it only stops waiting and closes the connection: it never sends a cancel
- * request, with which a commit that waits for its synchronous standby would report success.
+ * statement would outlive it. At its deadline it only closes the connection, and never sends a cancel request: a commit that
+ * waits for its synchronous standby would then report success.
  *
- * @param isDirect whether it leads to the server without a pooler in between
+ * @param isDirect whether it leads to the server without a pooler
  */
 export function supervised(client: ClientBase, isDirect: boolean, supervisor: Supervisor): SupervisedClient {
   const openedAt = performance.now();
@@ -52,8 +52,8 @@ export function supervised(client: ClientBase, isDirect: boolean, supervisor: Su
   });
 
   /**
-   * Sends by pg's callback: with the promises that pg makes itself, the statement and its result outlive the next collection
-   * of V8's young generation (docs/performance.md).
+   * Sends by pg's callback: with the promises of pg, the statement and its result would outlive the next collection of V8's
+   * young generation (docs/performance.md).
    *
    * @throws UnknownOutcomeError at the deadline, or later if the supervisor does not allow that yet
    */
@@ -99,13 +99,13 @@ export function supervised(client: ClientBase, isDirect: boolean, supervisor: Su
       throw new TypeError('no statement is streamed');
     },
     release() {
-      // The pool has made the client by now, and closes it if it is broken.
+      // The pool has created the client by now, and closes it if it is broken.
       (client as PoolClient).release(isBroken);
     },
   };
 }
 
-/** An error that is not Postgres's own is pg's: of a value that it cannot encode, or of a connection that is lost or breaks the protocol. */
+/** Errors that Postgres did not send are pg's: a value cannot be encoded, or a connection is lost or violates the protocol. */
 function withReason(error: unknown): unknown {
   const isClear =
     error instanceof UnknownOutcomeError || error instanceof TypeError || failureOf(error).state !== undefined;
@@ -113,8 +113,8 @@ function withReason(error: unknown): unknown {
 }
 
 /**
- * Kysely's own driver for pg returns every connection to the pool as healthy. The pool is closed without Kysely, for which a
- * statement after its own end is a defect.
+ * Kysely's own driver for pg returns every connection to the pool as healthy. The pool is closed without Kysely, which treats
+ * a statement after its own end as a defect.
  */
 export function kyselyDialect(acquire: () => Promise<SupervisedClient>): Dialect {
   const run = (text: string) => async (connection: DatabaseConnection) => {

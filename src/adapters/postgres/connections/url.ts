@@ -4,37 +4,37 @@ import type { ClientConfig } from 'pg';
 import { parseIntoClientConfig } from 'pg-connection-string';
 
 /**
- * What pg needs to connect to a URL. It warns at each `require`, `prefer` and `verify-ca` that it takes them for
- * `verify-full`; would read a file called `system`, which is libpq's name for the usual authorities; and has no parameter
- * for the binding of SCRAM to the TLS channel.
+ * The configuration that pg needs to connect to a URL. pg warns at each `require`, `prefer` and `verify-ca` that it treats
+ * them as `verify-full`; would read a file called `system`, which is libpq's name for the usual authorities; and has no
+ * parameter for the binding of SCRAM to the TLS channel.
  */
 export function driverConfig(url: string): ClientConfig {
   const connectionString = url
     .replace(/(?<=[?&])sslrootcert=system(?=&|$)/g, 'sslmode=verify-full')
     .replace(/(?<=[?&]sslmode=)(require|prefer|verify-ca)(?=&|$)/g, 'verify-full');
-  // Parsed here, as by pg itself, which would read the files of certificates for each connection, also where no caller could
-  // be told that they cannot be read: in the middle of the pool. Other parameters would be options of pg.
+  // Parsed here, since pg itself would read the files of certificates for each connection, in the pool, where no caller could
+  // learn that they cannot be read. Other parameters would be options of pg.
   const { user, password, host, port, database, ssl, options } = parseIntoClientConfig(connectionString);
   const enableChannelBinding = /[?&]channel_binding=(?!disable(&|$))/.test(url);
   return { user, password, host, port, database, ssl, options, enableChannelBinding };
 }
 
-/** With one host, and no letter within a part that ends it: what follows, meant for a password, would pass for a host. */
+/** One host, and no delimiter within a part: the rest of a password behind a delimiter would pass for a host. */
 const FORM = /^postgres(ql)?:\/\/([^@/?#]*@)?[^@/?#,]*(\/[^@/?#]*)?(\?[^@#]*)?$/i;
 
 const EXAMPLE =
   'must be a URL like postgres://user:password@host:5432/database, with one host (docs/clusters.md) and with special ' +
   'letters percent-encoded, such as @ as %40, / as %2F and ? as %3F';
 
-/** Without a check of the certificate. */
+/** The modes that do not check the certificate. */
 const UNCHECKED = ['disable', 'no-verify'];
 
 const MODES = [...UNCHECKED, 'prefer', 'require', 'verify-ca', 'verify-full'];
 
 /**
- * Reads a URL of the configuration, without connecting. What else is wrong with it, the first connection says.
+ * Checks a configured URL, without connecting. The first connection reports other problems.
  *
- * @returns what is wrong, in words that complete "<variable> ..." and never contain the password, if anything is
+ * @returns the problem, in words that complete "<variable> ..." and never contain the password; undefined for none
  */
 export function urlProblem(url: string): string | undefined {
   if (!FORM.test(url)) return EXAMPLE;
@@ -48,7 +48,7 @@ export function urlProblem(url: string): string | undefined {
     const { ssl } = driverConfig(url);
     if (typeof ssl !== 'object') return undefined;
     createSecureContext(ssl);
-    // Of an authority it ignores what is not a certificate, and the usual ones would be trusted instead.
+    // pg ignores a file that is no certificate, and would trust the usual authorities instead.
     if (ssl.ca !== undefined) new X509Certificate(String(ssl.ca));
     return undefined;
   } catch (error) {

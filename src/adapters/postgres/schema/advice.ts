@@ -8,11 +8,11 @@ const NOT_REACHED = "is Postgres running there? Otherwise fix the database's URL
 
 /**
  * Advice for operators, by the beginning of an error: its SQLSTATE (PostgreSQL's appendix A), the function that throws it and
- * its message, or, where a connection cannot be opened, what Node.js and pg say of that. The URL is DATABASE_URL or
+ * its message, or, for a connection that cannot be opened, the message of Node.js or pg. The URL is DATABASE_URL or
  * MIGRATION_DATABASE_URL.
  */
 const ADVICE: Readonly<Record<string, string>> = {
-  // Postgres before 14, and since, PgBouncer, Azure and Neon, of a connection without TLS.
+  // Refusals of connections without TLS by Postgres before 14 and since, PgBouncer, Azure and Neon.
   '\\w{5} .*(SSL off|no encryption|SSL required|SSL connection is required|connection is insecure)':
     "add ?sslmode=require to the database's URL, since the server may demand TLS",
   '(22003|42703|42804|42P01|42P10) ': OTHER_TABLE,
@@ -22,7 +22,7 @@ const ADVICE: Readonly<Record<string, string>> = {
   '28000 ': "fix the user in the database's URL, or its entry in pg_hba.conf",
   '28P01 ': "fix the user and the password in the database's URL",
   '3D000 ': "create it, or fix the database's URL",
-  // What refuses that row-level security would hide.
+  // A session with `row_security` off refuses to let policies hide rows.
   '42501 check_enable_rls ': 'run ALTER TABLE ... DISABLE ROW LEVEL SECURITY as its owner, or ALTER ROLE ... BYPASSRLS',
   '42501 (?!check_enable_rls )':
     'for the service, run as the owner GRANT SELECT, INSERT, UPDATE ON plants, webhooks TO ...; ' +
@@ -37,7 +37,7 @@ const ADVICE: Readonly<Record<string, string>> = {
   "Hostname/IP does not match certificate's altnames": "name a host of the server's certificate in the database's URL",
 };
 
-/** Adds advice to the message of an error of Postgres or of connecting, if there is any. @returns the same error */
+/** Adds advice to the message of an error of Postgres or of connecting, where there is any. @returns the same error */
 export function withAdvice(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
   const { state, routine } = failureOf(error);

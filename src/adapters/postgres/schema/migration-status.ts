@@ -6,11 +6,11 @@ import { FileMigrationProvider, type Migration } from 'kysely/migration';
 import type { Database } from '../database.ts';
 import { failureOf, SchemaError } from '../failures.ts';
 
-/** A migration that can be run again after an attempt that was interrupted. */
+/** A migration that can be run again after an interrupted attempt. */
 interface ResumableMigration extends Migration {
   /** False if it must run outside a transaction. */
   readonly transaction?: boolean;
-  /** Whether what it made is still there and complete. */
+  /** Whether what it created still exists and is complete. */
   readonly isIntact?: (database: Database['sql']) => Promise<boolean>;
 }
 
@@ -31,16 +31,16 @@ export interface MigrationStatus {
 }
 
 /**
- * Compares this version's migrations with the database's; without a migration table all are pending.
+ * Compares this version's migrations with those of the database; without a migration table all are pending.
  *
- * @throws SchemaError, saying what to do, if the database is another application's
+ * @throws SchemaError, saying what to do, if the database belongs to another application
  */
 export async function migrationStatus({ sql: database }: Pick<Database, 'sql'>): Promise<MigrationStatus> {
   const own = Object.keys(await migrations.getMigrations()).sort();
   const applied = await appliedMigrations(database);
   const pending = own.filter((name) => !applied.includes(name));
   const unknown = applied.filter((name) => !own.includes(name));
-  // A newer version has applied those of this one first.
+  // A newer version would have applied the migrations of this version first.
   if (pending.length > 0 && unknown.length > 0) {
     throw new SchemaError(
       `kysely_migration has the migrations of another application (${unknown[0]}, ...): ${SEPARATE}`,
@@ -75,7 +75,7 @@ async function appliedMigrations(database: Database['sql']): Promise<string[]> {
   }
 }
 
-/** @throws SchemaError, saying what to do, if a table has the name of one that the migrations are to create */
+/** @throws SchemaError, saying what to do, if a table already has the name of one that the migrations create */
 async function requireNoTables(database: Database['sql']): Promise<void> {
   const { rows } = await sql<{ name: string }>`
     select name from unnest(array['plants', 'change_feed', 'webhooks']) as name

@@ -40,7 +40,7 @@ export async function requireMigrations(database: Database): Promise<MigrationSt
   }
 }
 
-/** Asks a database which dialect it has now: Citus may distribute a table under a service. */
+/** Determines the current dialect of a database: Citus may distribute a table while the service runs. */
 export async function dialectOf({ sql: database }: Database): Promise<Dialect> {
   const isTrue = async (condition: RawBuilder<unknown>) =>
     (await sql`select where ${condition}`.execute(database)).rows.length > 0;
@@ -50,21 +50,21 @@ export async function dialectOf({ sql: database }: Database): Promise<Dialect> {
   return isDistributed ? citus : postgres;
 }
 
-/** For statements that have no request. */
+/** Opens a session for statements outside requests. */
 export async function sessionOn(database: Database): Promise<Session> {
   return { sql: database.sql, dialect: await dialectOf(database) };
 }
 
-/** Milliseconds from one check to the next one. After twice as many without one, as after a pause, requests wait for it. */
+/** Milliseconds between two checks. If twice as many have passed, as after a pause, requests wait for the next check. */
 const CHECK_INTERVAL_MS = 1_000;
 
 /**
- * Creates the check before every use of the schema: all migrations are applied, and the table keeps what it is given. It is
- * repeated while it is in use, since an operator or a restore can change that; once it has passed, a check that cannot be made
- * changes nothing.
+ * Creates the check before every use of the schema: all migrations are applied, and the table keeps what it is given. The
+ * check is repeated during use, since an operator or a restore can change that. Once it has passed, a check that cannot be
+ * made is ignored.
  */
 export function migrationGate(database: Database, log: Pick<Logger, 'warn'>): Gate {
-  /** That of the last check, unless it has found something wrong. */
+  /** The dialect that the last check found; undefined if it found a problem. */
   let dialect: Dialect | undefined;
   let checkedAt = 0;
 
