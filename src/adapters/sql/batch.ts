@@ -30,7 +30,7 @@ const SECOND_LIST = { times: 2, min: 16 };
 /** Milliseconds after which a running list counts as slow, and the next one starts beside it. */
 const SLOW_LIST = 10;
 
-/** Milliseconds between checks for slow lists and for items whose time is over, while any list runs. */
+/** Milliseconds between checks for slow lists and for items whose time is over, while any has no outcome. */
 const CHECK_INTERVAL = 50;
 
 /** One error for all: under overload, thousands are rejected with it. */
@@ -53,6 +53,8 @@ export function batch<Item, Result>(
   maxSize = 0,
 ): Batch<Item, Result> {
   let waiting: Entry<Item, Result>[] = [];
+  /** In the order of their deadlines, whatever has become of their lists. */
+  const unsettled = new Set<Entry<Item, Result>>();
   const lists = new Set<readonly Entry<Item, Result>[]>();
   let newestStart = 0;
   let checks: NodeJS.Timeout | undefined;
@@ -101,20 +103,34 @@ export function batch<Item, Result>(
 
   function check(): void {
     const now = performance.now();
-    for (const list of [waiting, ...lists]) for (const { until, reject } of list) if (until <= now) reject(TIMED_OUT);
+    for (const { until, reject } of unsettled) {
+      if (until > now) break;
+      reject(TIMED_OUT);
+    }
     waiting = waiting.filter(({ until }) => until > now);
     startLists();
-    if (lists.size > 0) return;
+    if (unsettled.size > 0) return;
     clearInterval(checks);
     checks = undefined;
   }
 
-  return (item) => {
-    const { promise, resolve, reject } = Promise.withResolvers<Result>();
-    const until = performance.now() + timeout;
-    waiting.push({ item, until, resolve, reject });
-    checks ??= setInterval(check, CHECK_INTERVAL);
-    startLists();
-    return promise;
-  };
+  return (item) =>
+    new Promise((resolve, reject) => {
+      const entry: Entry<Item, Result> = {
+        item,
+        until: performance.now() + timeout,
+        resolve(result) {
+          unsettled.delete(entry);
+          resolve(result);
+        },
+        reject(error) {
+          unsettled.delete(entry);
+          reject(error);
+        },
+      };
+      unsettled.add(entry);
+      waiting.push(entry);
+      checks ??= setInterval(check, CHECK_INTERVAL);
+      startLists();
+    });
 }

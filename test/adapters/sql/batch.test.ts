@@ -49,13 +49,18 @@ test('sends a call at once, those that come meanwhile as the next batch, and giv
   expect(seen()).toEqual(['a', 'b c']);
 });
 
-test('gives up each item in time, whether its list runs or it waits for one, and begins nothing for it', async () => {
+test('gives up each item in time, whether its list runs, or it waits for one', async () => {
   const { add, seen, finish } = setUp({ timeout: 200 });
   const calls = await Promise.allSettled([add('running'), add('waiting')]);
   const refused = { status: 'rejected', reason: { code: 'store_unavailable' } };
   expect(calls).toMatchObject([refused, refused]);
   await finish([]);
   expect(seen()).toEqual(['running']);
+});
+
+test('gives up in time what goes on without its list', async () => {
+  const add = batch<string, string>(async (take) => void take(), { maxItems: 2, maxRunning: 1, timeout: 100 });
+  await expect(add('in a part')).rejects.toMatchObject({ code: 'store_unavailable' });
 });
 
 test('bounds a batch in items and in size, and sends what is larger than that alone', async () => {

@@ -23,8 +23,8 @@ const RETRY_DELAY_MS = 10;
  */
 export function plantWriter({ executeWithRetry }: Executor, onWrite: (created: number) => void): WriteList {
   /** Takes a list from phase to phase, until each of its writes is settled or goes on apart from it. */
-  async function finish(take: () => List, lane: LaneName): Promise<void> {
-    for (let list = take, until: number | undefined; ; ) {
+  async function finish(take: () => List, lane: LaneName, deadline?: number): Promise<void> {
+    for (let list = take, until = deadline; ; ) {
       const current = list;
       const outcome = await executeWithRetry(
         lane,
@@ -33,21 +33,21 @@ export function plantWriter({ executeWithRetry }: Executor, onWrite: (created: n
       );
       const lists = 'result' in outcome ? outcome.result : listsAfter(current(), outcome.failed);
       if (lists.length > 1) {
-        for (const part of lists) void finish(() => part, lane);
+        for (const part of lists) void finish(() => part, lane, untilOf(part));
         return;
       }
       const left = settle(lists.flat());
       if (left.length === 0) return;
       if (phases.phaseOf(left) === undefined) return void finishLater(left, lane);
       list = () => left;
-      until = left.at(-1)?.entry.until;
+      until = untilOf(left);
     }
   }
 
   async function finishLater(list: List, lane: LaneName): Promise<void> {
     await delay(RETRY_DELAY_MS);
     const left = settle(phases.afterPause(list, performance.now()));
-    if (left.length > 0) await finish(() => left, lane);
+    if (left.length > 0) await finish(() => left, lane, untilOf(left));
   }
 
   /** Gives its outcome to each write that has one. @returns the others */
@@ -71,6 +71,9 @@ export function plantWriter({ executeWithRetry }: Executor, onWrite: (created: n
 
   return (take, lane = 'writes') => finish(() => take().map(phases.begun), lane);
 }
+
+/** When nobody waits for any of the list any more. */
+const untilOf = (list: List) => list.at(-1)?.entry.until;
 
 /** Makes the statement of the next phase, or a transaction. @returns the lists in which the list goes on */
 async function advance(session: Session, list: List): Promise<readonly List[]> {
