@@ -9,8 +9,9 @@ import { RUN_AGAIN, remoteService, type Send } from './cli/remote-service.ts';
 import { inOwnFolder, runCommand } from './cli/run-command.ts';
 import { decimalId } from './formats/plant-id.ts';
 import { bounded, visible } from './formats/shown.ts';
+import { batchesOf, outcomeOf, type Result } from './lists/batches.js';
 import { findLayout } from './lists/columns.js';
-import { batchesOf, folded, outcomeOf, parseExactly, recordsOf } from './lists/records.js';
+import { folded, parseExactly, recordsOf } from './lists/records.js';
 import { say } from './runtime/say.ts';
 import { stopRequest } from './runtime/signals.ts';
 
@@ -107,7 +108,7 @@ async function run(options: Options): Promise<number> {
       for (const batch of batchesOf(records(), isLeftOut)) {
         refuseChanged();
         const text = batch.sent.length > 0 ? await send(`/import?${query}`, /^\{"created":/, batch.lines) : undefined;
-        const result = text === undefined ? undefined : (parseExactly(text) as Parameters<typeof outcomeOf>[1]);
+        const result = text === undefined ? undefined : (parseExactly(text) as Result);
         const outcome = outcomeOf(batch, result);
         await report.add(outcome, batch);
         rejected?.add(outcome.refused.map(({ raw }) => raw));

@@ -1,13 +1,12 @@
 import { shown, visible } from '../formats/shown.ts';
-import { folded, type outcomeOf } from '../lists/records.js';
+import type { Outcome, Refused } from '../lists/batches.js';
+import { folded } from '../lists/records.js';
 import { say } from '../runtime/say.ts';
 import { formatCount } from './progress.ts';
 import type { Send } from './remote-service.ts';
 
 /** Refusals, and plants that would change, that are shown. */
 const [SHOWN, CHANGES] = [10, 20];
-
-type Outcome = ReturnType<typeof outcomeOf>;
 
 /** Counts what becomes of a list, and says what is ignored and refused of it, and what would change. */
 export function importReport(send: Send) {
@@ -16,7 +15,7 @@ export function importReport(send: Send) {
   const [ignored, start] = [new Set<string>(), performance.now()];
 
   /** What has the id of a refused plant, if the token may read it. */
-  async function other({ id, error, name = '' }: Outcome['refused'][number]): Promise<string> {
+  async function other({ id, error, name = '' }: Refused): Promise<string> {
     const text = error === 40009 ? await send(`/plants/${id}`, /^\{"id":/).catch(() => undefined) : undefined;
     if (text === undefined) return '';
     const stored: { readonly name: string; readonly tag?: string } = JSON.parse(text);

@@ -1,10 +1,11 @@
 import { readRecord } from '../formats/csv.js';
 
-/* The records of a list, and the requests that they are sent in. */
+/* The records of a list. */
 
 /** @import { Layout } from './columns.js' */
 /** A record: its row as a spreadsheet counts them, its text, and what it is as a line of NDJSON, or why it is no plant. */
 /** @typedef {{ row: number, raw: string, name?: string, line?: string, problem?: string }} ListRecord */
+/** @typedef {{ id: bigint, name: string, tag?: string }} Plant */
 
 /** A whole number. The service refuses those with too many digits. */
 const WHOLE = /^(0|-?[1-9]\d{0,29})$/;
@@ -111,53 +112,4 @@ function parsed(/** @type {string} */ line) {
   } catch {
     return null;
   }
-}
-
-/** Records and characters of a request: few enough for slow connections, BODY_LIMIT and proxies. */
-const [MOST, LARGEST] = [1_000, 250_000];
-
-/** Records that are sent in one request, and others between them; `size` is what they have in the text of the list. */
-/** @typedef {{ sent: ListRecord[], problems: ListRecord[], lines: string, leftOut: number, size: number }} Batch */
-
-/** Puts records into batches, without those that are left out. @returns {Generator<Batch>} */
-export function* batchesOf(
-  /** @type {Iterable<ListRecord>} */ records,
-  isLeftOut = (/** @type {ListRecord} */ _) => false,
-) {
-  const empty = () => ({ sent: [], problems: [], lines: '', leftOut: 0, size: 0 });
-  let batch = /** @type {Batch} */ (empty());
-  for (const record of records) {
-    batch.size += record.raw.length;
-    if (record.line === undefined) batch.problems.push(record);
-    else if (isLeftOut(record)) batch.leftOut++;
-    else {
-      batch.sent.push(record);
-      batch.lines += `${record.line}\n`;
-    }
-    if (batch.sent.length + batch.problems.length < MOST && batch.lines.length < LARGEST) continue;
-    yield batch;
-    batch = empty();
-  }
-  if (batch.sent.length + batch.problems.length + batch.leftOut > 0) yield batch;
-}
-
-/** @typedef {{ id: bigint, name: string, tag?: string }} Plant */
-/** @typedef {ListRecord & { id?: bigint, error?: number }} Refused */
-/** @typedef {{ created: number, changed: number, unchanged: number, ignored: string[], changes?: { before: Plant, after: Plant }[] }} Counts */
-
-/**
- * Says what became of a batch. Records that are no plants are refused, too, in the order of the list.
- *
- * @param {Batch} batch
- * @param {(Counts & { refused: { line: number, id?: bigint, error: number, message: string }[] }) | undefined} result of the service; undefined if nothing was sent
- * @returns {Counts & { refused: Refused[], records: number }}
- */
-export function outcomeOf({ sent, problems, leftOut }, result) {
-  const { refused = [], ...counts } = result ?? { created: 0, changed: 0, unchanged: 0, ignored: [] };
-  const named = refused.flatMap(({ line, message, ...known }) => {
-    const record = sent[line - 1];
-    return record ? [{ ...record, ...known, problem: message }] : [];
-  });
-  const records = sent.length + problems.length + leftOut;
-  return { ...counts, records, refused: [...problems, ...named].sort((a, b) => a.row - b.row) };
 }

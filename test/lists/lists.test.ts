@@ -1,8 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
 import { textOf } from '../../src/cli/list-source.ts';
+import { batchesOf, outcomeOf } from '../../src/lists/batches.js';
 import { findLayout } from '../../src/lists/columns.js';
 import { candidates, decodedList } from '../../src/lists/encodings.js';
-import { batchesOf, outcomeOf, plantIn, recordsOf } from '../../src/lists/records.js';
+import { plantIn, recordsOf } from '../../src/lists/records.js';
 import {
   type CollectorsList,
   collectorsLists,

@@ -1,6 +1,6 @@
 /** @import { Plant } from '../../../src/lists/records.js' */
 /** @import { Reading } from './list-reader.js' */
-/** @import { Outcome } from './list-sender.js' */
+/** @import { Answer } from './list-sender.js' */
 import { plantIn } from '../../../src/lists/records.js';
 import { byId, make, write } from '../dom.js';
 import { nodesOf, numberOf } from '../texts.js';
@@ -44,7 +44,7 @@ export function importReport(/** @type {Reading} */ { layout, existing }) {
     write('import-twice', twice.length > 0 ? `Ids that come twice: ${ids}` : '');
   }
 
-  function add(/** @type {Outcome} */ { sent, refused, records, created, changed, unchanged, leftOut, ...outcome }) {
+  function add(/** @type {Answer} */ { sent, refused, records, created, changed, unchanged, leftOut, ...outcome }) {
     const counts = [records, created, changed, unchanged, leftOut, refused.length];
     const sumBefore = sums.at(-1) ?? 0;
     sums = sums.map((sum, n) => sum + (counts[n] ?? 0));

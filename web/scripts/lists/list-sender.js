@@ -1,10 +1,11 @@
-/** @import { Batch } from '../../../src/lists/records.js' */
+/** @import { Batch, Outcome, Result } from '../../../src/lists/batches.js' */
 /** @import { Request } from '../api.js' */
 /** @import { Reading } from './list-reader.js' */
-import { batchesOf, folded, outcomeOf, recordsOf } from '../../../src/lists/records.js';
+import { batchesOf, outcomeOf } from '../../../src/lists/batches.js';
+import { folded, recordsOf } from '../../../src/lists/records.js';
 import { send } from '../api.js';
 
-/** What became of a batch. @typedef {ReturnType<typeof outcomeOf> & Pick<Batch, 'sent' | 'leftOut'>} Outcome */
+/** What became of a batch, and what it had. @typedef {Outcome & Pick<Batch, 'sent' | 'leftOut'>} Answer */
 
 /** Plants whose names are compared with those of a list. */
 const MAX_NAMES = 200_000;
@@ -33,13 +34,13 @@ export function listSender(reading, isCheck) {
   let batch = /** @type {Batch | undefined} */ (undefined);
   let done = 0;
 
-  /** @returns {Promise<Outcome | undefined>} */
+  /** @returns {Promise<Answer | undefined>} */
   async function next(/** @type {Request} */ request) {
     batch ??= batches.next().value || undefined;
     if (batch === undefined) return undefined;
     const how = { ...request, body: batch.lines, type: 'application/x-ndjson', has: 'records' };
     const response = batch.lines === '' ? undefined : await send('POST', `import?${query}`, how);
-    const outcome = outcomeOf(batch, /** @type {Parameters<typeof outcomeOf>[1]} */ (response?.body));
+    const outcome = outcomeOf(batch, /** @type {Result | undefined} */ (response?.body));
     const { sent, leftOut, size } = batch;
     batch = undefined;
     done += size;

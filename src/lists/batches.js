@@ -1,0 +1,51 @@
+/* The requests that the records of a list are sent in, and what becomes of them. */
+
+/** @import { ListRecord, Plant } from './records.js' */
+/** Records that are sent in one request, and others between them; `size` is what they have in the text of the list. */
+/** @typedef {{ sent: ListRecord[], problems: ListRecord[], lines: string, leftOut: number, size: number }} Batch */
+/** @typedef {{ created: number, changed: number, unchanged: number, ignored: string[], changes?: { before: Plant, after: Plant }[] }} Counts */
+/** What the service says of a request. @typedef {Counts & { refused: { line: number, id?: bigint, error: number, message: string }[] }} Result */
+/** @typedef {ListRecord & { id?: bigint, error?: number }} Refused */
+/** What became of a batch. @typedef {Counts & { refused: Refused[], records: number }} Outcome */
+
+/** Records and characters of a request: few enough for slow connections, BODY_LIMIT and proxies. */
+const [RECORDS_MAX, CHARACTERS_MAX] = [1_000, 250_000];
+
+/** Puts records into batches, without those that are left out. @returns {Generator<Batch>} */
+export function* batchesOf(
+  /** @type {Iterable<ListRecord>} */ records,
+  isLeftOut = (/** @type {ListRecord} */ _) => false,
+) {
+  const empty = () => ({ sent: [], problems: [], lines: '', leftOut: 0, size: 0 });
+  let batch = /** @type {Batch} */ (empty());
+  for (const record of records) {
+    batch.size += record.raw.length;
+    if (record.line === undefined) batch.problems.push(record);
+    else if (isLeftOut(record)) batch.leftOut++;
+    else {
+      batch.sent.push(record);
+      batch.lines += `${record.line}\n`;
+    }
+    if (batch.sent.length + batch.problems.length < RECORDS_MAX && batch.lines.length < CHARACTERS_MAX) continue;
+    yield batch;
+    batch = empty();
+  }
+  if (batch.sent.length + batch.problems.length + batch.leftOut > 0) yield batch;
+}
+
+/**
+ * Says what became of a batch. Records that are no plants are refused, too, in the order of the list.
+ *
+ * @param {Batch} batch
+ * @param {Result | undefined} result undefined if nothing was sent
+ * @returns {Outcome}
+ */
+export function outcomeOf({ sent, problems, leftOut }, result) {
+  const { refused = [], ...counts } = result ?? { created: 0, changed: 0, unchanged: 0, ignored: [] };
+  const refusedRecords = refused.flatMap(({ line, message, ...refusal }) => {
+    const record = sent[line - 1];
+    return record ? [{ ...record, ...refusal, problem: message }] : [];
+  });
+  const records = sent.length + problems.length + leftOut;
+  return { ...counts, records, refused: [...problems, ...refusedRecords].sort((a, b) => a.row - b.row) };
+}
