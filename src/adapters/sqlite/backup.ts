@@ -8,15 +8,15 @@ import { FileError, failureOf } from './file/failures.ts';
 import { RENEW_LOG } from './file/schema.ts';
 
 /**
- * Writes a consistent copy of the database in a folder, also while the service runs. The copy has a feed identity of its own:
- * restored, it gives numbers out again that followers have seen.
+ * Writes a consistent copy of the database in a folder, even while the service runs. The copy has its own feed identity: once
+ * restored, it reissues numbers that followers have already seen.
  *
  * @throws FileError, saying what to do, if the target exists, or the copy cannot be made
  */
 export async function backUp(dataDir: string, target: string): Promise<void> {
   requireFree(target);
   try {
-    // Of one backup only: another one may run, or have been interrupted.
+    // Each backup has its own folder: another backup may run, or may have been interrupted.
     const folder = mkdtempSync(resolve(`${target}.unfinished-`));
     try {
       await copyInto(folder, dataDir, target);
@@ -44,7 +44,7 @@ async function copyInto(folder: string, dataDir: string, target: string): Promis
       try {
         copyDatabase(sql, path);
       } catch (error) {
-        // The words for a full disk are about that of the database.
+        // The message about a full disk is about the disk of the database.
         if (failureOf(error).isDiskFull) throw new FileError(`${target} cannot be written: its disk or quota is full`);
         throw error;
       }

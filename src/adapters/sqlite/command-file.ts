@@ -12,15 +12,15 @@ import { isLocked } from './file/folder-lock.ts';
 import { requireVersion } from './file/schema.ts';
 import { isMissing, requireOwnWal, rewriteWal } from './file/wal.ts';
 
-/** What commands have of a file, beside the service or without it. */
+/** What commands use of a file, beside the service or without it. */
 type CommandFile = Pick<OpenDatabase, 'sql' | 'run'>;
 
 /**
- * Opens the file for a command, which takes no lock of the folder and leaves nothing new, and closes it once the work is done.
- * If the work fails, the connection stays open until the process ends: SQLite would make a checkpoint at its end.
+ * Opens the file for a command, without locking the folder or creating a file, and closes it once the work is done. If the
+ * work fails, the connection stays open until the process ends: SQLite would make a checkpoint when it closes.
  *
  * @param stop ends waits for other processes, which throw its reason
- * @throws FileError, saying what to do, if there is none, or it cannot be used
+ * @throws FileError, saying what to do, if there is no file, or it cannot be used
  */
 export async function withDatabaseFile<T>(
   dataDir: string,
@@ -44,7 +44,7 @@ export async function withDatabaseFile<T>(
   }
 }
 
-/** What a command does with an open connection: it waits for the locks of others. */
+/** Runs the work of a command on an open connection: it waits for the locks of others. */
 export function commandFileOn(sql: DatabaseSync, stop?: AbortSignal): CommandFile {
   function gate() {
     stop?.throwIfAborted();
@@ -55,9 +55,9 @@ export function commandFileOn(sql: DatabaseSync, stop?: AbortSignal): CommandFil
 }
 
 /**
- * Closes the connection, whose checkpoint, if it is the last one, must not take for written what the disk may not have: if no
- * service has seen to that, the WAL is written before. The connection is not the last one while another process writes, for
- * which this does not wait: the work is done.
+ * Closes the connection. If it is the last one, its checkpoint must not rely on pages that the disk may lack: unless a
+ * service has ensured that, the WAL is rewritten first. While another process writes, the connection is left open, without a
+ * wait: it is not the last one.
  */
 function closeOn(sql: DatabaseSync, path: string, isSure: boolean): void {
   try {

@@ -4,7 +4,7 @@ import type { Dialect } from '../sql/dialect.ts';
 /** The number of the next transaction that writes plants. A purge of the newest row must not free its number. */
 const NEXT = sql<bigint>`1 + max(purged_changed, coalesce((select max(changed) from plants), 0))`;
 
-/** A function of the connection, in milliseconds since 1970. */
+/** The time by a function of the connection, in milliseconds since 1970. */
 const NOW = sql`clock_time()`;
 
 export const sqlite: Dialect = {
@@ -13,15 +13,15 @@ export const sqlite: Dialect = {
   hideLimit: (count) => count,
   tagKey: sql`tag`,
   hasTag: (tag, low, high) => sql<boolean>`tag = ${tag} and id between ${low} and ${high}`,
-  // Most names are ASCII, which SQLite folds faster than a function of ours.
+  // Most names are ASCII, which SQLite folds faster than our function.
   contains: (name, text) => sql<boolean>`instr(
     case when octet_length(${name}) = length(${name}) then lower(${name}) else folded(${name}) end, folded(${text})) > 0`,
-  // They take a millisecond or two, during which all others wait.
+  // Such scans take a millisecond or two, while all other work waits.
   scannedRowsMax: { passingOver: 5_000, comparing: 500 },
   items: (list) => sql`json_each(${list})`,
   inserted: { changed: sql`(select ${NEXT} from change_feed)` },
   changedByUpdate: sql`(select ${NEXT} from change_feed)`,
-  // One transaction writes at a time.
+  // Only one transaction writes at a time.
   lock: () => sql``,
   awaitStandby: sql`null`,
   log: {

@@ -4,7 +4,7 @@ import { endpointsProblem } from '../sql/webhooks/endpoints-problem.ts';
 import type { OpenDatabase } from './file/database.ts';
 import { inWords } from './file/failures.ts';
 
-/** From this size on something is wrong: a reader keeps the WAL from the file. */
+/** A WAL of this size shows a problem: a reader keeps its pages from being written into the file. */
 const LARGE_WAL_BYTES = 256 * 1024 ** 2;
 
 /** As `readiness` of Postgres. @param endpoints those of webhooks */
@@ -13,7 +13,7 @@ export function readiness(file: OpenDatabase, endpoints: readonly string[], log:
 
   async function problemsNow() {
     file.requireWritable();
-    // The way of every write.
+    // Every write takes this path.
     await file.run('writes', async () => {});
     const wal = file.walSize();
     return [

@@ -1,7 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { openConnection } from './connection.ts';
 
-/* The thread of a large checkpoint, which has a connection of its own. An error ends it, and reaches who has started it. */
+/* The thread of a large checkpoint, with a connection of its own. An error ends it, and reaches its creator. */
 
 /** How long to wait for a transaction of the service, or of a command. */
 const BUSY_MS_MAX = 50;
@@ -9,10 +9,10 @@ const BUSY_MS_MAX = 50;
 const sql = openConnection(workerData);
 sql.exec(`pragma busy_timeout = ${BUSY_MS_MAX}`);
 const checkpoint = (mode: 'passive' | 'truncate') => sql.prepare(`pragma wal_checkpoint(${mode})`).get();
-// Beside writes, and what these have brought meanwhile.
+// Runs beside writes, and includes what they add meanwhile.
 checkpoint('passive');
 let progress = checkpoint('passive');
-// Writes wait for this one, which has little left to do. Truncating a large WAL takes long, too.
+// Writes wait for this checkpoint, which has little left to do. Truncating a large WAL is slow, too.
 if (progress?.checkpointed === progress?.log) progress = checkpoint('truncate');
 sql.close();
 parentPort?.postMessage(progress);

@@ -4,32 +4,32 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';
 
-/** Of a page of a new database. */
+/** The size of a page of a new database. */
 const PAGE_BYTES = 4_096;
 
-/** What a checkpoint writes at once, unless a reader has kept more of it in the WAL. */
+/** The bytes that a checkpoint usually writes; more if a reader has kept them in the WAL. */
 const CHECKPOINT_BYTES = 900 * PAGE_BYTES;
 
-/** The checkpoint of a WAL of this size would hold the event loop for too long: SQLite has no bound for one. */
+/** From this size, a checkpoint would block the event loop for too long: SQLite cannot bound it. */
 const LARGE_WAL_BYTES = 2 * CHECKPOINT_BYTES;
 
 /** The time until the size of the WAL is read again. */
 const CHECK_MS = 10;
 
-/** The time until a checkpoint that could not be finished is tried again. */
+/** The time until an unfinished checkpoint is tried again. */
 const RETRY_MS = 1_000;
 
-/** Pages in the WAL, and how many of them are in the file. */
+/** The pages in the WAL, and how many of them are in the file. */
 interface Progress {
   readonly log: bigint;
   readonly checkpointed: bigint;
 }
 
 /**
- * Writes the pages of the WAL into the file once there are some, in a thread if they are many. SQLite's own checkpoints hide
- * a failing fsync and try again, when the kernel reports success without the data.
+ * Writes the pages of the WAL into the file once there are enough, in a thread if there are many. After a failed fsync,
+ * SQLite's own checkpoints try again silently, and the kernel then reports success without the data.
  *
- * @param onFailure called with the error of each one that fails
+ * @param onFailure called with the error of each failed checkpoint
  */
 export function checkpoints(sql: DatabaseSync, onFailure: (error: unknown) => void) {
   const inspection = sql.prepare('pragma wal_checkpoint(noop)');
@@ -49,7 +49,7 @@ export function checkpoints(sql: DatabaseSync, onFailure: (error: unknown) => vo
 
   async function run(): Promise<void> {
     try {
-      // In a turn of its own: the group has taken some milliseconds, and its responses wait.
+      // In its own turn: the group has taken some milliseconds, and its responses wait.
       await nextTurn();
       const isLarge = walBytes().all >= LARGE_WAL_BYTES;
       const progress = isLarge ? await writeInThread(`${sql.location()}`) : progressOf(checkpoint);
@@ -61,7 +61,7 @@ export function checkpoints(sql: DatabaseSync, onFailure: (error: unknown) => vo
   }
 
   return {
-    /** To be called after each transaction. */
+    /** Must be called after each transaction. */
     note(): void {
       if (running !== undefined || performance.now() < pauseEnd) return;
       pauseEnd = performance.now() + CHECK_MS;
@@ -71,9 +71,9 @@ export function checkpoints(sql: DatabaseSync, onFailure: (error: unknown) => vo
         failed(error);
       }
     },
-    /** Bytes in the WAL that no checkpoint has written into the file yet. */
+    /** The bytes in the WAL that no checkpoint has written into the file yet. */
     unwrittenBytes: () => walBytes().unwritten,
-    /** Resolves once none runs. */
+    /** Resolves once no checkpoint runs. */
     finish: async () => running,
   };
 }
@@ -83,7 +83,7 @@ const progressOf = (pragma: StatementSync) => pragma.get() as unknown as Progres
 /** @throws SQLite's error */
 async function writeInThread(path: string): Promise<Progress> {
   const thread = new Worker(new URL('./checkpoint-thread.ts', import.meta.url), {
-    // Another file in its place is not created.
+    // If the file is gone, no new one is created in its place.
     workerData: `${pathToFileURL(path).href}?mode=rw`,
   });
   const [progress] = await once(thread, 'message');

@@ -2,15 +2,15 @@ import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
 import { FileError, failureOf } from './failures.ts';
 
-/** The oldest SQLite that serves: earlier ones have a defect that may damage a file whose WAL is reset while another process writes. */
+/** The oldest supported SQLite: older ones may damage a file whose WAL is reset while another process writes. */
 const SQLITE_VERSION_MIN = '3.51.3';
 
 /**
- * Opens a file as every connection of this program must: what is committed is synced, and SQLite makes no checkpoint of its
- * own but at the end of the last connection. Nothing waits for the lock of another process.
+ * Opens a file as every connection of this program must: each commit is synced, and SQLite makes no checkpoint of its own
+ * except when the last connection closes. Nothing waits for the lock of another process.
  *
- * @param prepare if it throws, the connection is closed, unless a sync has failed: SQLite's checkpoint at its end would take for
- * written what the disk may not have
+ * @param prepare if it throws, the connection is closed, unless a sync has failed: the checkpoint at its end would then rely
+ * on what the disk may lack
  */
 export function openConnection(path: string, prepare = (_: DatabaseSync) => {}): DatabaseSync {
   const { sqlite = '' } = process.versions;
@@ -36,14 +36,14 @@ export function openConnection(path: string, prepare = (_: DatabaseSync) => {}):
 /** How long a start and a command wait for the lock of another process. */
 export const PATIENCE_MS = 30_000;
 
-/** The time until they try again. SQLite's own waits would keep signals from acting. */
+/** The pause between two attempts. SQLite's own waits would delay signals. */
 const PAUSE_MS = 10;
 
 /**
- * Repeats work that has done nothing because another process holds a lock, until that is free.
+ * Repeats work that did nothing because another process holds a lock, until the lock is free.
  *
  * @param stop ends the wait
- * @throws what the work has thrown last, or the reason of `stop`
+ * @throws the last error of the work, or the reason of `stop`
  */
 export async function onceFree<T>(work: () => T, stop?: AbortSignal): Promise<T> {
   for (const end = performance.now() + PATIENCE_MS; ; ) {
@@ -57,12 +57,12 @@ export async function onceFree<T>(work: () => T, stop?: AbortSignal): Promise<T>
   }
 }
 
-/** More marks behind each other than any writing has (UAX 15 section 13); the time to normalize them grows with their square. */
+/** More consecutive marks than any writing has (UAX 15 section 13): the time to normalize them grows with their square. */
 const MANY_MARKS = /\p{M}{31}/u;
 
 /**
- * A text as a search compares it: letters in either case and composed in either way are the same, except among too many
- * marks. `toLowerCase` makes another letter of a sigma that ends a word, so that a text would not be found in a longer word.
+ * Folds a text for a search: case and composition make no difference, except among too many marks. `toLowerCase` changes a
+ * sigma at the end of a word into another letter, so that a text would not be found in a longer word.
  */
 function folded(text: string): string {
   const lower = text.toLowerCase().replaceAll('ς', 'σ');

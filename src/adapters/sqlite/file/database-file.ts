@@ -15,15 +15,15 @@ export const FILE = 'plants.db';
 const FORMER = 'postgres';
 
 interface OpenOptions extends Pick<DatabaseOptions, 'timeout' | 'end'> {
-  /** Called with what people should know. */
+  /** Called with messages for people. */
   readonly say: (text: string) => void;
 }
 
 /**
- * Opens the database in a folder for the service: locks the folder, creates the file on first use, brings its schema up to
- * date and writes what earlier processes have left in the WAL.
+ * Opens the database in a folder for the service: locks the folder, creates the file on first use, updates its schema and
+ * writes what earlier processes have left in the WAL.
  *
- * @throws FileError, saying what to do, if it cannot be used
+ * @throws FileError, saying what to do, if the database cannot be used
  */
 export async function openDatabaseFile(dataDir: string, { timeout, say, end }: OpenOptions): Promise<OpenDatabase> {
   const warning = prepareFolder(dataDir);
@@ -62,18 +62,18 @@ export async function openDatabaseFile(dataDir: string, { timeout, say, end }: O
   }
 }
 
-/** Opens the file so that everything in it is on the disk. */
+/** Opens the file and ensures that its content is on the disk. */
 function openSynced(dataDir: string, path: string): DatabaseSync {
-  // SQLite's own files get the same mode. It syncs the folder only with the WAL.
+  // SQLite's other files get the same mode. SQLite syncs the folder only with the WAL.
   closeSync(openSync(path, constants.O_CREAT | constants.O_RDWR, 0o600));
-  // A copy of a backup may be in the kernel's memory only.
+  // A restored backup may still be only in the memory of the kernel.
   syncPath(path);
   syncPath(dataDir);
   return openConnection(path, (sql) => {
     requireVersion(sql, path);
     rewriteWal(sql, path);
     applySchema(sql);
-    // What a reader keeps from the file is on the disk all the same, in the WAL.
+    // Pages that a reader keeps from the file are also on the disk, in the WAL.
     sql.exec('pragma wal_checkpoint(truncate)');
   });
 }

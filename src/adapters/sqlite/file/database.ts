@@ -10,17 +10,17 @@ import { FileError, failureOf } from './failures.ts';
 /** So many statements wait for their turn at once, and twice as many. */
 const CONNECTIONS = 4;
 
-/** The pauses until what another process has kept from its lock is tried again, as in run.ts. */
+/** The pauses before work that the lock of another process has prevented is tried again, as in run.ts. */
 const BUSY_PAUSE_MS = { first: 5, longest: 20 };
 
 export interface DatabaseOptions {
-  /** Where the file is. */
+  /** The path of the file. */
   readonly path: string;
-  /** Milliseconds until work is given up that has no time of its own. */
+  /** Milliseconds until work without a deadline of its own times out. */
   readonly timeout: number;
-  /** Which file of the database was deleted or replaced, if any. */
+  /** The file of the database that was deleted or replaced; undefined if none was. */
   readonly lostFile: () => string | undefined;
-  /** Ends the process once the responses have left that say so. */
+  /** Ends the process once the responses that report the reason have left. */
   readonly end: (reason: string) => void;
 }
 
@@ -28,17 +28,17 @@ export interface DatabaseOptions {
 export interface OpenDatabase extends Executor {
   readonly sql: DatabaseSync;
   readonly timeout: number;
-  /** What has failed lately, in words. */
+  /** A recent failure, in words. */
   readonly recentProblem: () => string | undefined;
-  /** Bytes in the WAL that are not in the file yet. */
+  /** The bytes in the WAL that are not in the file yet. */
   readonly walSize: () => number;
-  /** @throws Error if nothing can be written, which only a commit with content would show */
+  /** @throws Error if nothing can be written, which only a commit with content reveals */
   readonly requireWritable: () => void;
-  /** @throws Error, with the connection open, if SQLite would write into a file that was replaced, or lacks what was written */
+  /** @throws Error, leaving the connection open, if SQLite would write into a replaced file, or lacks what was written */
   readonly close: () => Promise<void>;
 }
 
-/** What the service does with an open connection, wherever its database is: reads, writes and checkpoints. */
+/** Uses an open connection for the service, wherever its database is: reads, writes and checkpoints. */
 export function databaseOn(sql: DatabaseSync, { path, timeout, lostFile, end }: DatabaseOptions): OpenDatabase {
   const failure = recentFailure(failureOf);
   let lostSync: FileError | undefined;
@@ -47,7 +47,7 @@ export function databaseOn(sql: DatabaseSync, { path, timeout, lostFile, end }: 
   function check(): void {
     if (lostSync !== undefined) throw lostSync;
     const lostPath = lostFile();
-    // What is committed to a deleted file would be gone, and another process may use one that replaced it.
+    // A commit to a deleted file would be lost, and another process may use the file that replaced it.
     if (lostPath !== undefined) {
       throw new FileError(
         `${lostPath} was deleted or replaced while the database was open, so nothing is written any more: ` +

@@ -7,7 +7,7 @@ const NETWORK = [0x6969, 0xff534d42, 0xfe534d42, 0x01021997]; // NFS, CIFS, SMB2
 const MEMORY = [0x01021994, 0x858458f6]; // tmpfs, ramfs
 const FUSE = 0x65735546;
 
-/** What a folder's file system does to the database that is in it, if that needs a warning. */
+/** A warning about the file system of a folder, if the database in it needs one. */
 function diskWarning(folder: string): string | undefined {
   if (process.platform !== 'linux') return undefined;
   const { type } = statfsSync(folder);
@@ -32,11 +32,11 @@ export function syncPath(path: string): void {
 }
 
 /**
- * Makes sure that there is a folder for the database.
+ * Ensures that there is a folder for the database.
  *
  * @returns a warning about its file system, if one is needed
- * @throws Error, saying what to do, if it cannot be created or written, or its file system does not share memory between
- * processes, as SQLite's WAL needs
+ * @throws Error, saying what to do, if the folder cannot be created or written, or its file system does not share memory
+ * between processes, which SQLite's WAL needs
  */
 export function prepareFolder(folder: string): string | undefined {
   try {
@@ -51,8 +51,8 @@ export function prepareFolder(folder: string): string | undefined {
 }
 
 /**
- * Creates parent folders too, on the disk. Node.js's recursive mkdir never ends where the system fails with ENOENT, as in
- * /proc.
+ * Creates a folder and its parents, on the disk. Node.js's recursive mkdir never ends where the system fails with ENOENT, as
+ * in /proc.
  */
 function makeFolder(folder: string): void {
   try {

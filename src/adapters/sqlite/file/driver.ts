@@ -4,22 +4,22 @@ import type { SqlDatabase, Statements } from '../../sql/dialect.ts';
 import type { NamedQuery, PartResult } from '../../sql/statement.ts';
 import { failureOf } from './failures.ts';
 
-/** After this time the event loop turns. */
+/** Milliseconds after which statements pause for a turn of the event loop. */
 const SLICE_MS = 2;
 
-/** Bounds of a part, which are checked before each row, since it may have to be read from the disk. */
+/** The bounds of a part. They are checked before each row, which may have to be read from the disk. */
 const PART_ROWS_MAX = 500;
 const PART_MS_MAX = 10;
 
-/** A transaction begins no statement after this time, or after as long as the last commit took, if that is longer. */
+/** Milliseconds, or the duration of the last commit if that was longer, after which a transaction begins no statement. */
 const TRANSACTION_MS = 4;
 
 interface DriverOptions {
-  /** Throws while the file must not be used. Called before statements once the event loop has turned. */
+  /** Throws while the file must not be used. Called before statements after each turn of the event loop. */
   readonly check?: () => void;
   /** Called after each transaction. */
   readonly onTransaction?: () => void;
-  /** Called when it is not known what is on the disk. From then on `check` must throw. */
+  /** Called when it is unknown what is on the disk. From then on, `check` must throw. */
   readonly onLostSync?: (error: unknown) => void;
 }
 
@@ -28,10 +28,10 @@ const refuse = () => Promise.reject(new TypeError('Kysely only compiles statemen
 const compiler = new Kysely<unknown>({ dialect: new SqliteDialect({ database: refuse }) });
 
 /**
- * Statements over node:sqlite, which prepares each once. Kysely only compiles them: its way to execute them would take a
- * fifth of the CPU of a create here. Statements and transactions run in the order in which they arrive. The event loop turns before
- * the first of them, and again once they have taken some milliseconds: otherwise synchronous statements behind `await` would
- * keep all sockets waiting.
+ * Statements over node:sqlite, which prepares each once. Kysely only compiles them: executing them with Kysely would take a
+ * fifth of the CPU of a create. Statements and transactions run in the order in which they arrive. The event loop turns
+ * before the first of them, and after every few milliseconds of them: synchronous statements behind `await` would otherwise
+ * block all sockets.
  */
 export function statementsOn(
   database: DatabaseSync,
@@ -61,7 +61,7 @@ export function statementsOn(
       }
       return { rows };
     } catch (error) {
-      // The statement is not used again: sqlite3_reset would report the same error once more.
+      // The statement is not reused: sqlite3_reset would report the same error again.
       statements.delete(sql);
       throw error;
     }
@@ -82,7 +82,7 @@ export function statementsOn(
     return done;
   }
 
-  /** @param work is given when its statements should end, as performance.now() counts */
+  /** @param work called with the time when its statements should end, as performance.now() counts */
   async function transaction<T>(work: (sql: Statements, end: number) => Promise<T>): Promise<T> {
     let commitStart: number | undefined;
     try {
@@ -95,11 +95,11 @@ export function statementsOn(
     } catch (error) {
       const { isLostSync, isNotCommitted } = failureOf(error);
       if (isLostSync || (commitStart !== undefined && !isNotCommitted)) onLostSync(error);
-      // Before the next statement the file is checked.
+      // The next statement checks the file first.
       sliceEnd = 0;
       throw error;
     } finally {
-      // After some failures SQLite has done it itself.
+      // After some failures SQLite has already rolled back.
       if (database.isTransaction) prepare('rollback').all();
       onTransaction();
     }

@@ -11,9 +11,9 @@ const CORRUPT = 11;
 const FULL = 13;
 const CANTOPEN = 14;
 const NOTADB = 26;
-/** A used-up quota (EDQUOT) and a limit of the size of files (EFBIG), but also a disk that fails (EIO). */
+/** A used-up quota (EDQUOT), a limit on the size of files (EFBIG), or a failing disk (EIO). */
 const IOERR_WRITE = 778;
-/** The index of the WAL, which is a file, cannot grow. */
+/** The index of the WAL, a file, cannot grow. */
 const IOERR_SHMSIZE = 4874;
 const IOERR_FSYNC = 1034;
 const IOERR_DIR_FSYNC = 1290;
@@ -32,14 +32,14 @@ const REMEDIES = new Map([
   [NOTADB, 'it is no database of SQLite: restore a backup, or move it away for a new one'],
 ]);
 
-/** The file must not be used, or not any more; the message says what to do. */
+/** The file cannot be used, or no longer; the message says what to do. */
 export class FileError extends Error {
   override readonly name = 'FileError';
 }
 
 type SystemError = NodeJS.ErrnoException & { readonly errcode?: number };
 
-/** What an error means, whether SQLite, the system or this adapter has thrown it. */
+/** Classifies an error of SQLite, the system or this adapter. */
 export function failureOf(error: unknown) {
   const { errcode: code = 0, syscall, message } = Object(error) as SystemError;
   const primary = code & 0xff;
@@ -54,22 +54,22 @@ export function failureOf(error: unknown) {
     means,
     // A statement that fails has done nothing.
     isOutcomeUnknown: false,
-    /** A damaged page fails only those statements that meet it. */
+    /** A damaged page fails only the statements that read it. */
     mayBeOneRowsFault: means === 'defect' || primary === CORRUPT || primary === IOERR,
     isStatementTimeout: false,
-    /** Whether another process holds the lock that is needed: nothing was done. */
+    /** Whether another process holds the required lock: nothing was done. */
     isBusy,
-    /** Whether the disk may have lost what was written before: only a new start, which writes it again, makes it certain. */
+    /** Whether the disk may have lost earlier writes: only a restart, which writes them again, ensures that it has them. */
     isLostSync: code === IOERR_FSYNC || code === IOERR_DIR_FSYNC || syscall === 'fsync' || syscall === 'write',
-    /** Whether a commit that failed so has done nothing. */
+    /** Whether a commit with this error has done nothing. */
     isNotCommitted: code === IOERR_WRITE || [FULL, BUSY, READONLY, NOMEM].includes(primary),
     isDiskFull,
-    /** What is wrong and what to do about it, in words; undefined if operators cannot do anything. */
+    /** The problem and its remedy, in words; undefined if operators can do nothing. */
     problem,
   };
 }
 
-/** What people read about an error: what to do, if that is known. */
+/** The message for people about an error: the remedy, if it is known. */
 export function inWords(error: unknown): string {
   const cause = error instanceof PlantStoreError ? error.cause : error;
   return failureOf(cause).problem ?? (error as Error).message;

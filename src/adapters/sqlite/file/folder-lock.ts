@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { failureOf } from './failures.ts';
 
-/** The locked file, not named `lock`, so that nobody deletes it as a stale one. */
+/** The locked file. It is not named `lock`, so that nobody deletes it as a stale lock. */
 export const LOCKED_FILE = 'lock.db';
 
 /** How long to wait for a process that is only checking the lock (`isLocked`). */
@@ -35,7 +35,7 @@ export function lockFolder(folder: string): () => void {
   }
 }
 
-/** Whether a process has locked a folder. False if this user may not know. */
+/** Whether a process has locked a folder. False if this user may not check that. */
 export function isLocked(folder: string): boolean {
   let database: DatabaseSync | undefined;
   try {
@@ -52,8 +52,8 @@ export function isLocked(folder: string): boolean {
 /**
  * Remembers files by device and inode.
  *
- * @returns a function that returns the path of one that has been deleted or replaced since. It takes microseconds and is
- * synchronous, so that the next call finds the files as they were checked.
+ * @returns a function that returns the path of a file that was deleted or replaced since. It takes microseconds and is
+ * synchronous, so that the next call uses the files that it has checked
  */
 export function lostFileCheck(paths: readonly string[]): () => string | undefined {
   function identityOf(path: string): string {

@@ -3,19 +3,19 @@ import { CompiledQuery } from 'kysely';
 import type { Run } from '../../sql/run.ts';
 import { FileError } from './failures.ts';
 
-/** From which version on a file is not for this program: steps before it only add what an older program need not know. */
+/** The first schema version that this program cannot use: smaller steps only add what older programs may ignore. */
 const NEXT_MAJOR = 1_000;
 
-/** What the positions of a feed belong to: 32 hexadecimal digits, at random. */
+/** The identity to which the positions of a feed belong: 32 random hexadecimal digits. */
 const NEW_IDENTITY = 'lower(hex(randomblob(16)))';
 
-/** Ends all positions of consumers. */
+/** Invalidates all positions of consumers. */
 export const RENEW_LOG = `update change_feed set store = ${NEW_IDENTITY}`;
 
 /**
- * What each version of the schema adds to the former version, by `user_version`. A deleted plant stays as a row without
- * content; `changed` is greater in each transaction that writes plants, so that the rows in its order, and then in that of
- * their ids, are the feed of changes. Times are milliseconds since 1970.
+ * What each version of the schema, by `user_version`, adds to the one before. A deleted plant stays as a row without content.
+ * `changed` grows with each transaction that writes plants, so the rows in the order of `changed`, then of their ids, are the
+ * feed of changes. Times are milliseconds since 1970.
  */
 const STEPS: readonly string[] = [
   `create table plants (
@@ -53,8 +53,8 @@ const STEPS: readonly string[] = [
 ];
 
 /**
- * @param isCommand whether an older version is refused, too, since commands change no schema
- * @throws FileError if a newer version of this program has written the file, or it has lost its version
+ * @param isCommand whether to refuse an older version, too, since commands change no schema
+ * @throws FileError if a newer version of this program has written the file, or the file has lost its version
  */
 export function requireVersion(sql: DatabaseSync, path: string, isCommand = false): void {
   const version = versionOf(sql);
@@ -75,14 +75,14 @@ export function requireVersion(sql: DatabaseSync, path: string, isCommand = fals
   }
 }
 
-/** Applies what is missing, each step in a transaction. */
+/** Applies the missing steps, each in a transaction. */
 export function applySchema(sql: DatabaseSync): void {
   for (let version = versionOf(sql) + 1; version <= STEPS.length; version++) {
     sql.exec(`begin immediate; ${STEPS[version - 1]} pragma user_version = ${version}; commit`);
   }
 }
 
-/** For a file that was set back to a copy. */
+/** Invalidates positions after a file was restored from a copy. */
 export async function renewLog(run: Run): Promise<void> {
   await run('writes', ({ sql }) => sql.executeQuery(CompiledQuery.raw(RENEW_LOG)));
 }

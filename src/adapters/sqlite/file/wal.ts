@@ -5,12 +5,12 @@ import { FileError } from './failures.ts';
 const CHUNK_BYTES = 64 * 1024;
 
 /**
- * Writes the WAL to the disk as the kernel has it, which after a sync that failed takes for written what the disk does not have.
- * A checkpoint would write pages of it into the file, of which a power loss may leave some, without the WAL to complete them.
- * To be called before the first checkpoint of a process, beside no service.
+ * Writes the kernel's copy of the WAL to the disk: after a failed sync, the kernel takes for written what the disk lacks. A
+ * checkpoint would write such pages into the file; after a power loss, some would remain without the WAL to complete them. To
+ * be called before the first checkpoint of a process, without a running service.
  */
 export function rewriteWal(sql: DatabaseSync, path: string): void {
-  // Other processes only read it meanwhile.
+  // Other processes can only read it meanwhile.
   sql.exec('begin immediate');
   try {
     const file = openSync(`${path}-wal`, 'r+');
@@ -30,7 +30,7 @@ export function rewriteWal(sql: DatabaseSync, path: string): void {
   }
 }
 
-/** Whether a file is not there, or empty: SQLite would create a database in it, and delete its WAL. */
+/** Whether a file is missing or empty: SQLite would create a database in it, and delete its WAL. */
 export function isMissing(path: string): boolean {
   return (statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0;
 }
@@ -44,7 +44,7 @@ export function requireOwnWal(path: string): void {
   );
 }
 
-/** Whether a database is one that has a WAL: a copy by `npm run backup` has none, and that of another would damage it. */
+/** Whether a database uses a WAL: a copy by `npm run backup` does not, and the WAL of another would damage it. */
 function hasWal(path: string): boolean {
   // https://www.sqlite.org/fileformat.html#file_format_version_numbers
   const file = openSync(path, 'r');
