@@ -11,13 +11,13 @@ import { openStore } from './open-store.ts';
 import { tokenVerifier } from './token-verifier.ts';
 import { startWebhooks } from './webhooks.ts';
 
-/** Plugs the adapters into the application and starts it. On failure it closes everything it has opened. */
+/** Plugs the adapters into the application and starts it. On failure it closes all that it has opened. */
 export async function startApp(config: Config, log: Logger) {
   const opened = new AsyncDisposableStack();
   try {
     return await start(config, log, opened);
   } catch (error) {
-    // The reason to give up is this error, also if something cannot be closed.
+    // This error is reported, even if closing fails too.
     await opened.disposeAsync().catch(() => {});
     throw error;
   }
@@ -87,19 +87,19 @@ async function start(config: Config, log: Logger, opened: AsyncDisposableStack) 
   return {
     apiUrl: apiServer.url,
     managementUrl: managementServer.url,
-    /** The database, in words. */
+    /** A description of the database. */
     database: store.description,
     /** The token that the service generated because none is configured. */
     ownToken,
     /** Rejects while migrations are pending or the database is unreachable or cannot store plants. */
     ready: store.ready,
     /**
-     * Fails /ready, accepts connections for so many more milliseconds, drains the requests in flight and closes the database,
-     * all within SHUTDOWN_TIMEOUT. Without them, idle connections are not kept for a request that may be on its way.
+     * Fails /ready, accepts connections for this many milliseconds, drains the requests in flight and closes the database,
+     * all within SHUTDOWN_TIMEOUT. Without them, idle connections are closed at once, even if a request is on its way.
      */
     close(milliseconds?: number): Promise<void> {
       state = 'shutting down';
-      // Not earlier: a follower with a response comes back at once while connections are accepted.
+      // Not earlier: a follower would reconnect at once after its response while connections are accepted.
       setTimeout(store.stopWaiting, milliseconds);
       void stopWebhooks();
       acceptFor = milliseconds;

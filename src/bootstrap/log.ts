@@ -2,7 +2,7 @@ import { type Logger, pino } from 'pino';
 import { lineWriter } from '../runtime/line-writer.ts';
 import { say } from '../runtime/say.ts';
 
-/** Characters to collect before writing, unless a person reads them; after 10 ms, fewer are written, too. */
+/** Characters to collect before writing, unless a person reads them; after 10 ms, fewer are written. */
 const GROUP_LENGTH = 32_768;
 
 /**
@@ -28,7 +28,7 @@ export async function createLog(level: string): Promise<Logger> {
   return log;
 }
 
-/** One line for each request, plus an error's stack; fields that only machines need are omitted. */
+/** Formats a line for each request, plus the stack of an error, without fields that only machines need. */
 async function readable(): Promise<(line: string) => string> {
   const { prettyFactory } = await import('pino-pretty');
   return prettyFactory({
@@ -41,10 +41,10 @@ async function readable(): Promise<(line: string) => string> {
   });
 }
 
-/** Causes of an error that are logged: errors may be the causes of each other. */
+/** The most causes of an error that are logged: errors may cause each other. */
 const CAUSES_MAX = 5;
 
-/** Omits an error's other properties: those of a driver's error hold whole connections, of a parser's whole bodies. */
+/** Omits other properties of an error: those of a driver contain whole connections, those of a parser whole bodies. */
 function describe(error: unknown, causes = CAUSES_MAX): object {
   if (!(error instanceof Error)) return { message: String(error) };
   const { name, message, stack, cause } = error;

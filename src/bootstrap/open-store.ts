@@ -6,7 +6,7 @@ import type { Store, StoreOptions } from './store.ts';
 
 /* Only the adapter of the configured database is loaded. */
 
-/** Opens it for the service. @throws Error, saying what to do, if it cannot be used */
+/** Opens the store for the service. @throws Error, saying what to do, if it cannot be used */
 export async function openStore(database: Config['database'], options: StoreOptions): Promise<Store> {
   return database.kind === 'embedded'
     ? (await import('./sqlite-store.ts')).openSqliteStore(database.dataDir, options)
@@ -14,10 +14,10 @@ export async function openStore(database: Config['database'], options: StoreOpti
 }
 
 /**
- * Opens it for a command that works without the service, and closes it once its work is done. Says first which database it
- * is: another variable would lead to another.
+ * Opens the store for a command that works without the service, and closes it once its work is done. First reports which
+ * database it is: another variable would select another.
  *
- * @param stop ends waits for other processes, whereupon the work fails with its reason, with the embedded database
+ * @param stop ends waits of the embedded database for other processes: the work then fails with its reason
  * @throws Error, saying what to do, if the database cannot be used
  */
 export async function withStore<Result>(

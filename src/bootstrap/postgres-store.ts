@@ -20,7 +20,7 @@ import { say } from '../runtime/say.ts';
 import { singleFlight } from '../runtime/single-flight.ts';
 import type { Store, StoreOptions } from './store.ts';
 
-/** A store on Postgres. Plants may be written once the schema is ready and each endpoint has its place in the feed. */
+/** A store on Postgres. Plants may be written once the schema is ready and each endpoint is registered in the feed. */
 export function openPostgresStore(
   options: PostgresOptions,
   { storeTimeout: timeout, webhooks, log, onInsert }: StoreOptions,
@@ -44,14 +44,14 @@ export function openPostgresStore(
   return {
     ...store,
     description,
-    // If the database does not respond now, the gate finds out later.
+    // If the database does not respond now, the gate determines the dialect later.
     hasFeed: async () => (await dialectOf(database).catch(() => undefined))?.distributed === undefined,
     ready: readiness(database, names, { log, recentProblem: failure.problem, heldBack }),
     positions: webhookPositions(run, names, ensureRegistered),
     endpointStates: singleFlight(endpointStates(run)),
     measures: {
       connections: connectionUse,
-      // A scrape does not wait for them for long, and the next one must not begin them again.
+      // A scrape waits only briefly, and the next one must not start the queries again.
       changesLag: singleFlight(heldBack),
     },
     close,
@@ -63,7 +63,7 @@ const STATEMENT_TIMEOUT = 10_000;
 const STORE_TIMEOUT = 60_000;
 const INTERVAL = 1_000;
 
-/** What may be over at once is looked at again: who may not see since when it has been so has to wait for that. */
+/** Polls until the feed is clear or has long been held back. A role that cannot see for how long learns that by waiting. */
 async function untilClear(heldBack: () => Promise<number>): Promise<number> {
   for (let before = 0; ; await delay(INTERVAL)) {
     const seconds = await heldBack();
@@ -90,7 +90,7 @@ export async function withPostgres<Result>(
     });
   } catch (error) {
     if (!(error instanceof PlantStoreError)) throw error;
-    // The database's own message: clients must not see it, but whoever runs a command needs it.
+    // The message of the database is hidden from clients, but whoever runs a command needs it.
     const cause = withAdvice(error.cause);
     const message = cause instanceof Error ? cause.message : error.message;
     throw new Error(`The database failed (${message}). Run the same command again once it works.`, { cause: error });

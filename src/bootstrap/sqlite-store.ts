@@ -12,7 +12,7 @@ import { say } from '../runtime/say.ts';
 import { singleFlight } from '../runtime/single-flight.ts';
 import type { Store, StoreOptions } from './store.ts';
 
-/** The time that responses have to leave before the process ends. */
+/** Milliseconds for responses to leave before the process ends. */
 const LAST_RESPONSES_MS = 100;
 
 /** A store on a file of SQLite. */

@@ -4,23 +4,23 @@ import type { PlantRepository } from '../application/ports.ts';
 import type { EndpointState, KeepPositions, ReadEntries } from '../application/webhooks/ports.ts';
 import type { Config } from '../config/config.ts';
 
-/** A database that is open, whichever it is. */
+/** An open database of either kind. */
 export interface Store extends PlantRepository, ReadEntries {
-  /** Which database this is, in words. */
+  /** A description of the database. */
   readonly description: string;
-  /** Whether it has a feed of changes; resolves to true while that is not known. */
+  /** Whether it has a feed of changes; resolves to true while this is unknown. */
   readonly hasFeed: () => Promise<boolean>;
   /**
-   * Rejects, with what to do, while plants cannot be stored. Resolves to what does not work though they can, in words, or to
+   * Rejects with the remedy while plants cannot be stored. Otherwise, resolves to a description of what does not work, or to
    * undefined.
    */
   readonly ready: () => Promise<string | undefined>;
-  /** Where the configured endpoints are in the feed. */
+  /** The positions of the configured endpoints in the feed. */
   readonly positions: KeepPositions;
   readonly endpointStates: () => Promise<readonly EndpointState[]>;
-  /** For how long the oldest plant has waited that an endpoint has not acknowledged, since this process has seen it. */
+  /** Seconds for which the oldest plant that an endpoint has not acknowledged has waited, as this process has seen it. */
   readonly waitingSeconds: (state: EndpointState) => number;
-  /** What metrics show of it; each may reject, or take long. */
+  /** The measures that metrics show; each may reject, or take long. */
   readonly measures: Pick<Sources, 'connections' | 'changesLag'>;
   /** Ends every wait for changes, and begins no more, for shutdown. */
   stopWaiting(): void;

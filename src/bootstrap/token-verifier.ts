@@ -9,8 +9,8 @@ import { contentOf } from '../config/secret-file.ts';
  * Sets up the configured verifiers, or else a generated token in the folder of the opened embedded database.
  *
  * @returns `verifyToken`, which accepts the configured tokens, the current tokens of the files, and tokens that the
- * identity provider has signed; and `ownToken`, generated if none of these is configured, and then the only accepted
- * token
+ * identity provider has signed; and `ownToken`, which is generated if none of these is configured, and is then the only
+ * accepted token
  * @param interval milliseconds between two readings of the tokens files
  */
 export async function tokenVerifier(
@@ -29,7 +29,7 @@ export async function tokenVerifier(
     verify = staticTokens(current);
   };
   opened.defer(followTokens(config, log, apply, interval));
-  // Imported only where it is needed: it loads jose and an HTTP client.
+  // Imported only where it is needed: the module loads jose and an HTTP client.
   const verifySigned = jwt && (await import('../adapters/auth/jwt-tokens.ts')).jwtTokens({ ...jwt, proxy }, log);
   return { verifyToken: (token) => verify(token) ?? verifySigned?.(token), ownToken: undefined };
 }
@@ -38,13 +38,13 @@ export async function tokenVerifier(
 const INTERVAL_MS = 1_000;
 
 /**
- * Reads the tokens files again and again. A change counts once two successive readings are equal, since one may fall
- * into the middle of a write. Files that the service could not have started with are logged and change nothing. The
- * files are polled, because no event of the file system covers every way to change a file: written in place, renamed
- * over, or behind a link that is swapped, as Kubernetes does.
+ * Polls the tokens files. A change counts once two successive readings are equal, since one may happen in the middle of a
+ * write. Files that the service could not have started with are logged and change nothing. The files are polled because no
+ * event of the file system covers every way to change a file: written in place, renamed over, or behind a link that is
+ * swapped, as Kubernetes does.
  *
  * @param apply called with the accepted tokens whenever they have changed
- * @returns a function that stops it; it does not keep the process alive
+ * @returns a function that stops the polling, which does not keep the process alive
  */
 export function followTokens(
   { tokens, tokenFiles, readTokens }: Pick<Config, 'tokens' | 'tokenFiles' | 'readTokens'>,
@@ -80,7 +80,7 @@ export function followTokens(
   return () => clearInterval(timer);
 }
 
-/** What a function returns, or the message of the error that it throws. */
+/** The result of a function, or the message of the error that it throws. */
 function resultOrError<T>(read: () => T): T | string {
   try {
     return read();

@@ -8,16 +8,16 @@ import type { Config } from '../config/config.ts';
 import { ownVersion } from '../runtime/own-version.ts';
 import type { Store } from './store.ts';
 
-/** Milliseconds that the start waits for a database to say whether it has a feed. */
+/** Milliseconds for which startup waits until the database reports whether it has a feed. */
 const CHECK_MS_MAX = 1_000;
 
-/** Milliseconds that the end waits for what is acknowledged to be stored. */
+/** Milliseconds for which shutdown waits until acknowledgements are stored. */
 const END_MS_MAX = 500;
 
 /**
- * Announces all plants that are written, in the background.
+ * Announces all written plants, in the background.
  *
- * @returns a function that ends it
+ * @returns a function that stops this
  * @throws Error, saying what to do, if the database has no feed of changes
  */
 export async function startWebhooks(
@@ -35,7 +35,7 @@ export async function startWebhooks(
   }
   const names = endpoints.map(({ name }) => name);
   const counters = metrics.webhooks(names, store.endpointStates, store.waitingSeconds);
-  // Imported only where it is needed: it loads an HTTP client.
+  // Imported only where it is needed: the module loads an HTTP client.
   const { webhookSender } = await import('../adapters/webhooks/webhook-sender.ts');
   const userAgent = `plant-store/${ownVersion()}`;
   const { send, atOnce, close } = webhookSender(endpoints, { userAgent, proxy });
@@ -59,7 +59,7 @@ export async function startWebhooks(
   };
 }
 
-/** Milliseconds after which what goes on is logged again. */
+/** Milliseconds after which a continuing problem is logged again. */
 const LOG_INTERVAL_MS = 60_000;
 
 function observerOf(log: Logger, metrics: Pick<DeliveryObserver, 'delivered'>): DeliveryObserver {
