@@ -7,7 +7,7 @@ import { checkpoints } from './checkpoints.ts';
 import { statementsOn } from './driver.ts';
 import { FileError, failureOf } from './failures.ts';
 
-/** So many statements wait for their turn at once, and twice as many. */
+/** The lanes are those of this many connections, though there is only one. */
 const CONNECTIONS = 4;
 
 /** The pauses before work that the lock of another process has prevented is tried again, as in run.ts. */
