@@ -45,7 +45,8 @@ export function candidates(/** @type {Uint8Array} */ bytes, language = 'en') {
   return [...new Set([...own, ...ENCODINGS])].flatMap((encoding) => {
     try {
       const sample = decode(line.subarray(0, end < 0 ? line.length : end), encoding);
-      return /[\p{Cc}--[\t\r\n]]/v.test(sample) ? [] : { encoding, sample };
+      // UTF-16 and iso-2022-jp leave these where they are read as something else.
+      return /[\0\x80-\x9f]|\p{Cc}(\$[@B]|\([BJ])/u.test(sample) ? [] : { encoding, sample };
     } catch {
       return [];
     }
