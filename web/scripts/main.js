@@ -1,11 +1,11 @@
 /** @import { Change, Plant } from './api.js' */
 /** @import { Former } from './editor/several.js' */
 import { send } from './api.js';
-import { byId, latest, onClick, write } from './dom.js';
+import { byId, onClick, write } from './dom.js';
 import { plantEditor } from './editor/editor.js';
 import { severalPlants } from './editor/several.js';
 import { undoing } from './editor/undo.js';
-import { follow } from './follow.js';
+import { following } from './follow.js';
 import { downloadDialog } from './lists/download-dialog.js';
 import { importDialog } from './lists/import-dialog.js';
 import { viewFields } from './table/fields.js';
@@ -21,8 +21,8 @@ import { welcome } from './welcome.js';
 
 const { classList } = document.body;
 const trouble = (problem = '') => write('trouble', problem);
-const starts = latest();
-let [fallbackTimer, changeTimer, hasAsked, signal] = [0, 0, false, starts()];
+let [changeTimer, hasAsked] = [0, false];
+let { signal } = new AbortController();
 takeToken();
 const list = plantList({ updated, permitted, failed, trouble }, viewIn(location.hash));
 const choices = tagChoices();
@@ -46,6 +46,8 @@ const table = plantTable(list, selection, {
   showTag: (tag) => fields.show({ ...fields.view(), untagged: undefined, tag }),
   isLeaving: undo.isLeaving,
 });
+
+const live = following({ list, choices, apply, trouble, failed });
 
 function updated() {
   table.update();
@@ -113,39 +115,9 @@ function failed(/** @type {unknown} */ error, where = 'problem') {
   classList.remove('may-change');
 }
 
-/** Shows the plants with the token that there is now, and follows their changes. */
 function start() {
-  signal = starts();
-  const own = signal;
   hasAsked = false;
-  const begin = (/** @type {string} */ state) => {
-    clearTimeout(fallbackTimer);
-    write('live', state);
-    list.reload();
-    choices.load();
-  };
-  // If the feed takes longer, the list is there before it, and then once more.
-  clearTimeout(fallbackTimer);
-  fallbackTimer = setTimeout(list.reload, 1_000);
-  const events = {
-    started: () => begin('Live'),
-    apply,
-    heldBack(/** @type {number} */ seconds) {
-      const text = seconds > 0 ? `Live, held back for ${numberOf(seconds)} s` : 'Live';
-      // A screen reader would say the same again.
-      if (byId('live', HTMLElement).textContent !== text) write('live', text);
-      classList.toggle('held-back', seconds > 0);
-    },
-    trouble(problem = '') {
-      trouble(problem);
-      classList.toggle('away', problem !== '');
-    },
-  };
-  follow(events, own).catch((error) => {
-    if (own.aborted) return;
-    begin('Not live');
-    failed(error);
-  });
+  signal = live();
 }
 
 byId('sign-in', HTMLDialogElement).onclose = start;

@@ -3,8 +3,9 @@
 /** @import { Row } from '../table/view.js' */
 /** @import { TagChoices } from '../tag-choices.js' */
 import { put, send } from '../api.js';
-import { byId, latest, onClick, write } from '../dom.js';
+import { byId, onClick, write } from '../dom.js';
 import { numberOf, plantsOf } from '../texts.js';
+import { workDialog } from '../work-dialog.js';
 import { saveByEnter, textField } from './text-field.js';
 
 /** A plant as it was, and the ETag that it has since it was changed. @typedef {{ id: bigint, name: string, tag?: string | undefined, etag: string }} Former */
@@ -28,25 +29,23 @@ const WORDS = {
  * @param {{ apply(changes: Change[]): void, failed: Failed, done(words: string, former: Former[]): void }} events
  */
 export function severalPlants(selection, choices, { apply, failed, done: report }) {
-  const [dialog, form] = [byId('several', HTMLDialogElement), byId('several-form', HTMLFormElement)];
-  const [bar, refusals] = [byId('several-progress', HTMLProgressElement), byId('several-refused', HTMLTextAreaElement)];
+  const job = workDialog('several');
+  const { dialog, bar, refusals } = job;
+  const form = byId('several-form', HTMLFormElement);
   const tagField = textField('several-tag', 200);
   const offerTags = choices.offer('several-tags', byId('several-tag', HTMLTextAreaElement));
   let rows = /** @type {readonly Row[]} */ ([]);
   let kind = /** @type {keyof typeof WORDS} */ ('deleting');
-  const runs = latest();
 
   function show(/** @type {'asking' | 'running' | 'finished'} */ state, /** @type {number} */ count) {
     write('several-title', `${WORDS[kind][0]} ${plantsOf(count)}${state === 'asking' ? '?' : ''}`);
-    dialog.className = `${state} ${kind} ${refusals.value && 'has-refused'}`;
-    dialog.setAttribute('closedby', state === 'running' ? 'none' : 'closerequest');
-    if (!dialog.open) dialog.showModal();
-    byId(state === 'running' ? 'several-stop' : 'several-close', HTMLElement).focus();
+    job.show(state, kind, refusals.value && 'has-refused');
   }
 
   function begin(/** @type {keyof typeof WORDS} */ work) {
     kind = work;
-    for (const id of ['several-problem', 'several-trouble', 'several-sums']) write(id);
+    job.begin();
+    write('several-sums');
     refusals.value = '';
   }
 
@@ -86,8 +85,7 @@ export function severalPlants(selection, choices, { apply, failed, done: report 
    * @param {(item: Item, request: Request) => Promise<Outcome>} work
    */
   async function run(items, work) {
-    const signal = runs();
-    const request = { signal, trouble: (problem = '') => write('several-trouble', problem) };
+    const request = job.begin();
     let [done, refused] = [0, 0];
     const former = /** @type {Former[]} */ ([]);
     const sum = () => {
@@ -106,7 +104,7 @@ export function severalPlants(selection, choices, { apply, failed, done: report 
           former.push(...(outcome.former ? [outcome.former] : []));
           apply([outcome.change]);
         } catch (error) {
-          if (signal.aborted || !(error instanceof Error)) return;
+          if (request.signal.aborted || !(error instanceof Error)) return;
           // A token that may not change one plant may change none.
           if (error.cause === 40300) throw error;
           refused++;
@@ -121,7 +119,7 @@ export function severalPlants(selection, choices, { apply, failed, done: report 
     try {
       await Promise.all(Array.from({ length: AT_ONCE }, drain));
     } catch (error) {
-      runs();
+      job.stop();
       failed(error, 'several-problem');
     }
     report(sum(), former);
@@ -135,13 +133,10 @@ export function severalPlants(selection, choices, { apply, failed, done: report 
     if (dialog.matches('.asking')) void run(rows, (row, request) => change(row, tag, request));
   };
   saveByEnter(form);
-  onClick('several-stop', runs);
-  onClick('several-close', () => dialog.close());
   // The button that opened it goes with the selection.
   dialog.onclose = () => byId('plants', HTMLElement).focus();
   onClick('delete-selected', () => ask('deleting'));
   onClick('tag-selected', () => ask('tagging'));
-  addEventListener('beforeunload', (event) => dialog.matches('.running[open]') && event.preventDefault());
 
   return {
     /** Puts plants back that nobody else has changed since. */

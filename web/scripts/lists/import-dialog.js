@@ -2,10 +2,12 @@
 /** @import { PlantList } from '../table/plants.js' */
 /** @import { Chosen, List, Reading } from './list-reader.js' */
 import { send } from '../api.js';
-import { byId, latest, onClick, write } from '../dom.js';
+import { byId, onClick, write } from '../dom.js';
 import { freeId, highestPlant } from '../free-id.js';
 import { nodesOf } from '../texts.js';
-import { save, sizeOf } from './download-dialog.js';
+import { workDialog } from '../work-dialog.js';
+import { sizeOf } from './download-dialog.js';
+import { onDrop } from './drop.js';
 import { addSameNames, fillForm, readForm, skipsNames } from './import-form.js';
 import { importReport } from './import-report.js';
 import { readList } from './list-reader.js';
@@ -27,8 +29,8 @@ const keyOf = (/** @type {List} */ { file }) => `plant-store-import ${file.name}
  * @param {{ failed: Failed, select(ids: Set<bigint>): void }} events
  */
 export function importDialog(plants, { failed, select }) {
-  const [dialog, form] = [byId('import', HTMLDialogElement), byId('import-form', HTMLFormElement)];
-  const [chosen, bar] = [byId('import-file', HTMLInputElement), byId('import-progress', HTMLProgressElement)];
+  const { dialog, bar, begin, show, stop, isRunning } = workDialog('import');
+  const [form, chosen] = [byId('import-form', HTMLFormElement), byId('import-file', HTMLInputElement)];
   const [encoding, sheet] = [byId('import-encoding', HTMLSelectElement), byId('import-sheet', HTMLSelectElement)];
   const replaces = byId('import-replace', HTMLInputElement);
   let list = /** @type {List | undefined} */ (undefined);
@@ -36,24 +38,11 @@ export function importDialog(plants, { failed, select }) {
   let proceed = /** @type {((request: Request) => Promise<void>) | undefined} */ (undefined);
   /** The name of a list with ids that was imported: once it is corrected, its plants are replaced. */
   let imported = '';
-  const attempts = latest();
-
-  function show(/** @type {'choosing' | 'looking' | 'running' | 'stopped' | 'finished'} */ state) {
-    dialog.className = state;
-    // Only its button stops an import.
-    dialog.setAttribute('closedby', state === 'running' ? 'none' : 'closerequest');
-    if (!dialog.open) dialog.showModal();
-    // What had the focus may be gone.
-    const controls = /** @type {NodeListOf<HTMLElement>} */ (form.querySelectorAll('select, input, button'));
-    [...controls].find((control) => control.checkVisibility())?.focus();
-  }
 
   /** Does one thing, in place of what is not finished, and says how it fails. */
   async function attempt(/** @type {(request: Request) => Promise<void>} */ work) {
-    const signal = attempts();
-    const trouble = (problem = '') => signal.aborted || write('import-trouble', problem);
-    for (const id of ['import-problem', 'import-trouble']) write(id);
-    await work({ signal, trouble }).catch((error) => signal.aborted || failed(error, 'import-problem'));
+    const request = begin();
+    await work(request).catch((error) => request.signal.aborted || failed(error, 'import-problem'));
   }
 
   const open = (/** @type {FileList} */ files) =>
@@ -113,14 +102,9 @@ export function importDialog(plants, { failed, select }) {
     });
 
   function importOf(/** @type {Reading} */ how) {
-    const { layout, idsFrom, list: own } = how;
+    const { idsFrom, list: own } = how;
     const [sender, report, before] = [listSender(how, false), importReport(how), plants.ids()];
-    const rejected = /** @type {Blob[]} */ ([]);
     if (idsFrom !== undefined) sessionStorage.setItem(keyOf(own), `${idsFrom}`);
-    onClick('import-rejected', () => {
-      const head = layout ? `\uFEFF${layout.head}` : '';
-      save(new Blob([head, ...rejected]), `${own.file.name}.rejected.${layout ? 'csv' : 'ndjson'}`);
-    });
     onClick('import-select', () => {
       dialog.close();
       select(report.stored.difference(before ?? new Set()));
@@ -133,9 +117,6 @@ export function importDialog(plants, { failed, select }) {
           const outcome = await sender.next(request);
           if (outcome === undefined) break;
           report.add(outcome);
-          // A Blob for each batch: browsers keep them outside of the page's memory.
-          const texts = outcome.refused.map(({ raw }) => (raw.endsWith('\n') ? raw : `${raw}\n`));
-          if (texts.length > 0) rejected.push(new Blob(texts));
         }
         imported = idsFrom === undefined ? own.file.name : '';
         form.classList.toggle('has-new', before !== undefined && report.stored.isSubsetOf(before) === false);
@@ -168,25 +149,12 @@ export function importDialog(plants, { failed, select }) {
       await proceed?.(request);
     });
   };
-  onClick('import-stop', attempts);
-  onClick('import-close', () => dialog.close());
   onClick('import-again', () => chosen.click());
   onClick('import-list', () => open(new DataTransfer().files));
   // The event is late: a list that was dropped in the meantime has opened the dialog again.
-  dialog.onclose = () => dialog.open || attempts();
+  dialog.onclose = () => dialog.open || stop();
 
   /** Whether a list can be dropped now: no dialog is open but this one, where nothing runs. */
-  const canDrop = () =>
-    document.body.matches('.may-create:not(:has(dialog[open]:not(#import)))') && dialog.className !== 'running';
-  for (const type of /** @type {const} */ (['dragover', 'dragleave', 'drop'])) {
-    // Anywhere: the browser would show the list in place of this page.
-    addEventListener(type, (event) => {
-      if (!event.dataTransfer?.types.includes('Files')) return;
-      event.preventDefault();
-      event.dataTransfer.dropEffect = canDrop() ? 'copy' : 'none';
-      document.body.classList.toggle('dropping', type === 'dragover' && canDrop());
-      if (type === 'drop' && canDrop()) void open(event.dataTransfer.files);
-    });
-  }
-  addEventListener('beforeunload', (event) => dialog.className === 'running' && event.preventDefault());
+  const canDrop = () => document.body.matches('.may-create:not(:has(dialog[open]:not(#import)))') && !isRunning();
+  onDrop(canDrop, open);
 }

@@ -2,8 +2,9 @@
 /** @import { Reading } from './list-reader.js' */
 /** @import { Answer } from './list-sender.js' */
 import { plantIn } from '../../../src/lists/records.js';
-import { byId, make, write } from '../dom.js';
+import { byId, make, onClick, write } from '../dom.js';
 import { nodesOf, numberOf } from '../texts.js';
+import { save } from './download-dialog.js';
 
 /** What is shown of refusals, first plants, replaced ones, and ids that come twice. */
 const [REFUSALS, PLANTS, CHANGES, TWICE] = [300, 5, 20, 10];
@@ -22,14 +23,20 @@ function addRow(table, most, ...cells) {
 const tagOf = (/** @type {Plant} */ { tag }) =>
   tag === undefined ? [] : [make('span', { className: 'tag' }, ...nodesOf(tag))];
 
-/** Shows what becomes of a list, batch by batch. */
-export function importReport(/** @type {Reading} */ { layout, existing }) {
+/** Shows what becomes of a list, batch by batch, and saves what is refused of it. */
+export function importReport(/** @type {Reading} */ { list, layout, existing }) {
   let sums = WORDS.map(() => 0);
   const used = [layout?.id, layout?.tag, ...(layout?.name ?? [])];
   const ignored = new Set(layout?.names.filter((name, n) => name && layout.header > 0 && !used.includes(n)));
   /** The row of each id, those that are stored, and those that come again. */
   const rows = /** @type {Map<bigint, number>} */ (new Map());
   const [stored, twice] = [/** @type {Set<bigint>} */ (new Set()), /** @type {string[]} */ ([])];
+  /** The records that are refused, in a Blob for each batch: browsers keep them outside of the page's memory. */
+  const rejected = /** @type {Blob[]} */ ([]);
+  onClick('import-rejected', () => {
+    const head = layout ? `\uFEFF${layout.head}` : '';
+    save(new Blob([head, ...rejected]), `${list.file.name}.rejected.${layout ? 'csv' : 'ndjson'}`);
+  });
   for (const element of [plants, changes]) element.replaceChildren();
   refusals.value = '';
   form.classList.remove('has-refused', 'has-taken');
@@ -52,6 +59,7 @@ export function importReport(/** @type {Reading} */ { layout, existing }) {
       refusals.value += `Row ${numberOf(row)}: ${problem}\n`;
     const sum = sumBefore + refused.length;
     write('import-refused-label', `Refused${sum > REFUSALS ? `, the first ${REFUSALS} of ${numberOf(sum)}` : ''}`);
+    rejected.push(new Blob(refused.map(({ raw }) => (raw.endsWith('\n') ? raw : `${raw}\n`))));
     if (refused.length > 0) form.classList.add('has-refused');
     if (refused.some(({ error }) => error === 40009)) form.classList.add('has-taken');
     for (const name of outcome.ignored) ignored.add(name);

@@ -1,0 +1,12 @@
+/** Takes files that are dropped anywhere on the page: the browser would show them in place of it. */
+export function onDrop(/** @type {() => boolean} */ canDrop, /** @type {(files: FileList) => void} */ take) {
+  for (const type of /** @type {const} */ (['dragover', 'dragleave', 'drop'])) {
+    addEventListener(type, (event) => {
+      if (!event.dataTransfer?.types.includes('Files')) return;
+      event.preventDefault();
+      event.dataTransfer.dropEffect = canDrop() ? 'copy' : 'none';
+      document.body.classList.toggle('dropping', type === 'dragover' && canDrop());
+      if (type === 'drop' && canDrop()) take(event.dataTransfer.files);
+    });
+  }
+}

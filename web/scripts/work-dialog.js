@@ -1,0 +1,39 @@
+/** @import { Request } from './api.js' */
+import { byId, latest, onClick, write } from './dom.js';
+
+/**
+ * A dialog of work that takes a while. Its elements have ids that begin with its own. While it is running, only its button
+ * stops it, and the browser asks before the page is left.
+ */
+export function workDialog(/** @type {string} */ id) {
+  const dialog = byId(id, HTMLDialogElement);
+  const signals = latest();
+  const isRunning = () => dialog.matches('.running[open]');
+  onClick(`${id}-stop`, signals);
+  onClick(`${id}-close`, () => dialog.close());
+  addEventListener('beforeunload', (event) => isRunning() && event.preventDefault());
+
+  return {
+    dialog,
+    bar: byId(`${id}-progress`, HTMLProgressElement),
+    refusals: byId(`${id}-refused`, HTMLTextAreaElement),
+    isRunning,
+    stop: () => void signals(),
+    /** Stops what is not finished, and takes its words away. */
+    begin() {
+      const signal = signals();
+      const trouble = (problem = '') => signal.aborted || write(`${id}-trouble`, problem);
+      for (const what of ['problem', 'trouble']) write(`${id}-${what}`);
+      return { signal, trouble };
+    },
+    /** Opens the dialog in a state, which is a class of it. */
+    show(/** @type {string} */ state, /** @type {string[]} */ ...classes) {
+      dialog.className = [state, ...classes].join(' ');
+      dialog.setAttribute('closedby', state === 'running' ? 'none' : 'closerequest');
+      if (!dialog.open) dialog.showModal();
+      // What had the focus may be gone.
+      const controls = /** @type {NodeListOf<HTMLElement>} */ (dialog.querySelectorAll('select, input, button'));
+      [...controls].find((control) => control.checkVisibility())?.focus();
+    },
+  };
+}
