@@ -15,11 +15,13 @@ export function plain(name = '') {
   return letters.replace(/[\p{M}\p{P}\p{S}\s]/gu, '');
 }
 
-/** The columns of each role by what a row calls them. @returns {Record<'id' | 'name' | 'tag' | 'genus' | 'species', number[]>} */
+/** Columns by what they may be. @typedef {Record<'id' | 'name' | 'tag' | 'genus' | 'species', number[]>} Roles */
+
+/** The columns of each role by what a row calls them. @returns {Roles} */
 export function rolesIn(/** @type {{ cells: (string | undefined)[] }} */ { cells }) {
   const names = cells.map(plain);
   const called = (/** @type {string[]} */ all) => names.flatMap((name, n) => (all.includes(name) ? [n] : []));
-  return /** @type {ReturnType<typeof rolesIn>} */ (
+  return /** @type {Roles} */ (
     Object.fromEntries(NAMES.map(([role, synonyms]) => [role, called(names.includes(role) ? [role] : synonyms)]))
   );
 }

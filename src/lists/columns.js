@@ -88,7 +88,7 @@ function headerOf(/** @type {Row[]} */ rows, /** @type {Said} */ { columns = '',
 
 /** The columns that a person says. @returns {Columns} @throws Error if one is not there */
 function saidColumns(/** @type {string} */ said, /** @type {Row} */ { cells }) {
-  const found = {
+  const roles = {
     id: /** @type {number[]} */ ([]),
     name: /** @type {number[]} */ ([]),
     tag: /** @type {number[]} */ ([]),
@@ -97,7 +97,7 @@ function saidColumns(/** @type {string} */ said, /** @type {Row} */ { cells }) {
     const [, role, names = ''] = /^(id|name|tag)=(.*)$/.exec(part.trim()) ?? [];
     if (!role)
       throw asks('columns', `${part} is no column: write id=, name= or tag= and the names or numbers of columns.`);
-    found[/** @type {keyof typeof found} */ (role)] = names
+    roles[/** @type {keyof typeof roles} */ (role)] = names
       .split('+')
       .filter(Boolean)
       .map((name) => {
@@ -107,8 +107,8 @@ function saidColumns(/** @type {string} */ said, /** @type {Row} */ { cells }) {
         return column;
       });
   }
-  if (found.name.length === 0) throw asks('columns', 'Which column is the name?');
-  return { id: found.id[0] ?? -1, name: found.name, tag: found.tag[0] ?? -1 };
+  if (roles.name.length === 0) throw asks('columns', 'Which column is the name?');
+  return { id: roles.id[0] ?? -1, name: roles.name, tag: roles.tag[0] ?? -1 };
 }
 
 /** @returns {Columns} @throws Error that asks for what is not certain */
