@@ -144,7 +144,7 @@ describe.each<[string, () => Promise<Webhooks | ReturnType<typeof webhooksInFile
 
   const state = async () => (await store.endpoints.states())[0];
 
-  test('a new endpoint begins at the end of the feed, and one that is known stays where it is', async () => {
+  test('a new endpoint begins at the end of the feed, and another one stays where it is', async () => {
     await store.plants.add(plant(1n));
     await store.add();
     const { position } = await taken(store, 0);
@@ -156,7 +156,7 @@ describe.each<[string, () => Promise<Webhooks | ReturnType<typeof webhooksInFile
     expect(await idsAfter(store, position)).toEqual([2n]);
   });
 
-  test('an endpoint whose row is gone is reported, and begins anew once the service has started again', async () => {
+  test('an endpoint whose row is gone is reported, and begins anew after a restart', async () => {
     await store.add();
     const lease = await taken(store);
     await store.query('delete from webhooks');
@@ -184,7 +184,7 @@ describe.each<[string, () => Promise<Webhooks | ReturnType<typeof webhooksInFile
   describe('a lease', () => {
     beforeEach(() => store.add());
 
-    test('is held by one of many who want it, until it is released or expires by the clock of the database', async () => {
+    test('is held by one, until it is released or expires by the clock of the database', async () => {
       const both = [store, await store.another()] as const;
       const all = await Promise.all(Array.from({ length: 20 }, (_, n) => both[n % 2 === 0 ? 0 : 1].take()));
       const held = all.filter((lease) => lease !== undefined);
@@ -213,7 +213,7 @@ describe.each<[string, () => Promise<Webhooks | ReturnType<typeof webhooksInFile
       expect((await taken(store)).position).toEqual({ changed: 9n, id: -9n });
     });
 
-    test('begins anew, with another holder, where the database was set back to a position before it', async () => {
+    test('begins anew, with another holder, where the database was set back', async () => {
       await store.plants.add(plant(1n));
       const lease = await taken(store);
       const { entries } = await store.plants.readEntries(lease.position);
@@ -227,7 +227,7 @@ describe.each<[string, () => Promise<Webhooks | ReturnType<typeof webhooksInFile
       expect(await store.renew(advanced)).toBe('lost');
     });
 
-    test('is not had again by who has held it, and no statement that runs late sets the position back', async () => {
+    test('is not had again by its holder, and no late statement sets the position back', async () => {
       const first = await taken(store);
       const position = { changed: 9n, id: 9n };
       const next = { changed: 10n, id: 1n };
@@ -276,7 +276,7 @@ describe.each<[string, () => Promise<Webhooks | ReturnType<typeof webhooksInFile
     });
     const isDue = () => store.shift('retry_at', -DAY);
 
-    test('there is no lease before the next attempt is due, and then it knows of the failure', async () => {
+    test('there is no lease before the next attempt is due, which knows of the failure', async () => {
       expect(await store.take()).toBeUndefined();
       expect(await state()).toMatchObject({ failures: 1, failing, reason: 'it responded with 500', isParked: false });
       expect((await state())?.retryIn).toBeCloseTo(60, -1);
@@ -295,7 +295,7 @@ describe.each<[string, () => Promise<Webhooks | ReturnType<typeof webhooksInFile
       expect(await state()).toMatchObject({ failures: 0, reason: undefined, failing: undefined, retryIn: 0 });
     });
 
-    test('a clock that was ahead and is corrected delays no attempt, also if whoever takes it dies', async () => {
+    test('a clock that was ahead and is corrected delays no attempt, also if a holder dies', async () => {
       for (const column of ['retry_at', 'expires', 'failing_since'] as const) await store.shift(column, HOUR);
       expect(await state()).toMatchObject({ retryIn: 0 });
       await taken(store);
@@ -378,7 +378,7 @@ describe('on a Postgres', () => {
     expect(await epochOf()).toBe(second);
   });
 
-  test('endpoints that are at different plants of one transaction read what comes after their own', async () => {
+  test('endpoints at different plants of a transaction read what comes after their own', async () => {
     await store.query(`insert into plants select id, 'plant' from generate_series(1, 3) as id`);
     const [first, second] = (await store.plants.readEntries(START)).entries;
     const read = [first, second].map((entry) => idsAfter(store, entry ?? START));
@@ -419,7 +419,7 @@ describe('on a Postgres', () => {
       expect(await idsAfter(store, position)).toEqual([1n]);
     });
 
-    test('of the plants alone, ends the lease of whoever delivers, and is parked until it is rewound', async () => {
+    test('of the plants alone, ends the lease, and is parked until it is rewound', async () => {
       const lease = await taken(store);
       await inParts(restorePlants);
       expect(await store.renew(lease)).toBe('lost');
@@ -466,7 +466,7 @@ test('counts what waits by the index, also without statistics of the table', asy
   expect(await endpointStates(runnerOn(database).run)()).toEqual([shown]);
 });
 
-test('is told to operators also without the row of the feed, which a restore may have left out', async () => {
+test('is told to operators also without the row of the feed, which a restore may omit', async () => {
   const { database, query } = await onServer();
   const { add, endpoints } = webhooksIn(database);
   await add();

@@ -10,7 +10,7 @@ function setUp() {
   return { stored, create: createPlant(fakePlants(stored)) };
 }
 
-test('stores a new plant and answers it without its id, and again when it is created again', async () => {
+test('stores a new plant and answers it without its id, also when it is created again', async () => {
   const { stored, create } = setUp();
   for (let time = 0; time < 2; time++) {
     expect(await create({ ...monstera })).toEqual({ name: 'Monstera deliciosa', tag: 'houseplant' });

@@ -26,7 +26,7 @@ async function allOf({ first, batches }: PlantList): Promise<NewPlant[]> {
   return plants;
 }
 
-test('up to 1,000 plants are a page, which says where the next one begins if there are more', async () => {
+test('up to 1,000 plants are a page, which says where a next one begins', async () => {
   for (const [count, limit] of [
     [9, 10],
     [10, 10],
@@ -62,7 +62,7 @@ describe('a list that is no page', () => {
     },
   );
 
-  test('passes over parts without a plant, and ends with an error once its client has left', async () => {
+  test('passes over parts without a plant, and ends with an error once its client left', async () => {
     const leaving = new AbortController();
     const { list } = store(upTo(10), () => ({
       list: async ({ from }) =>
@@ -74,7 +74,7 @@ describe('a list that is no page', () => {
     await expect(left).rejects.toMatchObject({ code: 'store_unavailable' });
   });
 
-  test('leaves nothing unhandled if a part that is read ahead of its turn fails while nobody reads on', async () => {
+  test('leaves nothing unhandled if a part that is read ahead fails and nobody reads on', async () => {
     let count = 0;
     const { list } = store(upTo(4 * BATCH), ({ list }) => ({
       async list(...range) {

@@ -44,7 +44,7 @@ const fileWith = async (token: string) => {
   return file;
 };
 
-test('a file that changes just after its second equal reading is neither taken nor refused half-written', async () => {
+test('a file that changes after two equal readings is neither taken nor refused', async () => {
   const file = await fileWith(ONE);
   const config = readConfig({ ACCESS_TOKENS_FILE: file });
   const contents: string[] = [];
@@ -65,7 +65,7 @@ test('a file that changes just after its second equal reading is neither taken n
   expect(lines).toEqual(['the accepted tokens have changed']);
 });
 
-test('notices another file of as many bytes behind a link to a folder that is swapped, as Kubernetes does, and keeps the tokens of one that is removed', async () => {
+test('notices a swapped folder, as of Kubernetes, and keeps tokens of a removed file', async () => {
   const folder = await temporaryFolder();
   for (const [version, token] of Object.entries({ first: ONE, second: TWO })) {
     await mkdir(join(folder, version));

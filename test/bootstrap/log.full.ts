@@ -46,7 +46,7 @@ test('does not keep a crash from ending the process when its reader has stalled'
   expect([code, stderr]).toEqual([1, expect.stringContaining('TypeError: a defect')]);
 });
 
-test('says what caused an error, five causes deep, also if errors are the causes of each other', async () => {
+test('says what caused an error, five causes deep, also if they cause each other', async () => {
   const errors = `const a = new Error('a'); const b = new Error('b', { cause: a }); a.cause = b;`;
   const { code, stdout } = await run(`${errors} log.error({ err: a }, 'failed');`);
   let { err } = linesIn(stdout).at(-1);

@@ -35,7 +35,7 @@ async function replace(file: string, content: string): Promise<void> {
   await rename(`${file}.new`, file);
 }
 
-test('one file changes nothing while the other is wrong, since the service could not start with both', async () => {
+test('one file changes nothing while the other one is wrong', async () => {
   const folder = await temporaryFolder();
   const [file, readers] = [join(folder, 'tokens'), join(folder, 'readers')];
   await writeFile(file, OLD);

@@ -44,7 +44,7 @@ function hasOpen({ pid }: NodeProcess, path: string): boolean {
   }
 }
 
-test('purge, status and migrate work beside the service and without it, and leave no file', async () => {
+test('purge, status and migrate work with and without the service, and leave no file', async () => {
   const folder = await temporaryFolder();
   const file = await openEmbedded(folder);
   const plants = embeddedPlants(file);
@@ -81,7 +81,7 @@ test('purge, status and migrate work beside the service and without it, and leav
   expect(await readdir(folder)).toEqual(before);
 });
 
-test('copies the file while the service writes, for its user only; a copy that is restored ends all positions', async () => {
+test('copies the file while the service writes; a restored copy ends all positions', async () => {
   const folder = await temporaryFolder();
   const file = await openEmbedded(folder);
   const plants = embeddedPlants(file);
@@ -135,7 +135,7 @@ test('a service starts beside a program that does not stop to read, and has all'
   expect(await storedPlantsIn(folder)).toHaveLength(2);
 });
 
-test('beside the service a command does not write the WAL again, which would keep the service from its own writes', async () => {
+test('a command beside the service does not write the WAL, which would delay writes', async () => {
   const folder = await temporaryFolder();
   await embeddedPlants(await openEmbedded(folder)).add({ id: 1n, name: 'Ficus' });
   const lastWrite = async () => (await stat(join(folder, 'plants.db-wal'))).mtimeMs;

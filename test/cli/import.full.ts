@@ -62,7 +62,7 @@ async function heldImport(file: string) {
 }
 
 describe('of a list', () => {
-  test('says what it took, replaces plants if it is asked to, and by a check shows before which and how', async () => {
+  test('says what it took, replaces plants if asked to, and shows which by a check', async () => {
     stored.set(1n, { id: 1n, name: 'there' });
     const file = await list('plants.csv', 'Nr;Pflanze;Familie;Preis\n1;other;;3,50\n2;;;\n');
     const replace = [file, '--replace', '--columns', 'id=Nr,name=Pflanze,tag=Familie'];
@@ -88,7 +88,7 @@ describe('of a list', () => {
     expect(stored.get(9_007_199_254_740_993n)).toMatchObject({ name: 'Rosa canina' });
   });
 
-  test('shows what is refused, the first ten, with what has its id, and keeps it as it was, to be corrected and imported', async () => {
+  test('shows the first ten that are refused, and keeps all of them to be corrected', async () => {
     stored.set(9n, { id: 9n, name: 'Rosa  canina ', tag: 'x' });
     const file = await list(
       'plants.csv',
@@ -115,7 +115,7 @@ describe('of a list', () => {
     expect(many.stderr.match(/id must be a whole number/g)).toHaveLength(10);
   });
 
-  test('keeps what is refused in a file of its own, over no corrections and through no link', async () => {
+  test('keeps what is refused in its own file, over no corrections and through no link', async () => {
     const file = await list('plants.csv', 'id,name\nx,\n');
     const wrong = await runImport([EXAMPLES], folder, { ...environment(), PLANT_STORE_TOKEN: 'wrong' });
     expect([wrong.code, wrong.stderr]).toEqual([1, expect.stringContaining('\nthe access token is not accepted: ')]);
@@ -129,7 +129,7 @@ describe('of a list', () => {
     expect(await readFile(join(folder, `${file}.rejected.2.csv`), 'utf8')).toBe('corrected');
   });
 
-  test('numbers its plants, refused ones counted, and keeps what is refused without their numbers', async () => {
+  test('numbers its plants, refused ones too, and keeps these without their numbers', async () => {
     const file = await list('plants.csv', `\uFEFFname;tag\n${';x\n'.repeat(2_050)}a;b\n`);
     expect(counts((await run(file, '--ids-from', '9007199254740993')).stdout)).toMatchObject({
       created: 1,
@@ -143,7 +143,7 @@ describe('of a list', () => {
     expect(await rejected(lines)).toBe('{"tag":"x"}\nno\n');
   });
 
-  test('without ids, leaves out the names that are stored, whatever spaces they have, unless it is told to add them', async () => {
+  test('without ids, leaves out stored names, unless it is told to add them', async () => {
     stored.set(1n, { id: 1n, name: ' Rosa  canina' });
     const file = await list('plants.csv', 'name\nRosa canina\nFicus\nFicus \n');
     const { stdout } = await run(file, '--ids-from', '7');
@@ -153,7 +153,7 @@ describe('of a list', () => {
     expect(counts((await run(file, '--ids-from', '17', '--same-name', 'add')).stdout)).toMatchObject({ created: 3 });
   });
 
-  test('that does not show something for certain ends with the option that says it, also with --yes', async () => {
+  test('that is not certain of something names the option that says it, also with --yes', async () => {
     const latin = await list('latin.csv', Buffer.from('Nr;Pflanze\r\n1;gr\xfcn\x1b[2J\r\n', 'latin1'));
     const { code, stderr } = await run(latin, '--yes');
     expect([code, stderr]).toEqual([
@@ -250,7 +250,7 @@ test('asks on a terminal, once it has shown what would become of the list', asyn
   expect((await answer('', '--yes'))[1]).not.toContain('Store these?');
 });
 
-test('finishes the part that was sent when it is interrupted, and does the rest when it is run again', async () => {
+test('interrupted, finishes the part that was sent, and does the rest when run again', async () => {
   const file = await list('plants.csv', `id,name\n${Array.from({ length: 3_000 }, (_, n) => `${n},a\n`).join('')}`);
   const { importing, goOn } = await heldImport(file);
   importing.kill('SIGINT');
@@ -267,7 +267,7 @@ test('finishes the part that was sent when it is interrupted, and does the rest 
 test.each([
   ['grows', (file: string, content: string) => appendFile(file, content)],
   ['becomes shorter', (file: string) => truncate(file, 3_500_300)],
-])('of a list that %s while it is read, stores no half of a record, and says what has happened', async (_, change) => {
+])('stores no half of a record of a list that %s meanwhile, and says what happened', async (_, change) => {
   const name = 'a'.repeat(1_000);
   const content = `name,id\n${Array.from({ length: 4_000 }, (_, n) => `${name},${n + 100_000}\n`).join('')}`;
   const file = await list('plants.csv', content.slice(0, -3));
@@ -356,7 +356,7 @@ describe('the service', () => {
   });
 });
 
-test('refuses a file that is not there, what is none, and a place where it cannot write', async () => {
+test('refuses a missing file, what is no file, and a place where it cannot write', async () => {
   expect(await run('plants.csv')).toMatchObject({
     code: 1,
     stderr: expect.stringContaining("no such file or directory, stat 'plants.csv'"),
@@ -374,7 +374,7 @@ test('refuses a file that is not there, what is none, and a place where it canno
   expect(stderr).toMatch(/\nThese refused records cannot be written \(ENAMETOOLONG: .*\):\n\uFEFFid,name\nä,\n/);
 });
 
-test('finds a list, and puts what is refused beside it, in the folder that npm was called in', async () => {
+test('finds a list, and puts the refused ones, in the folder that npm was called in', async () => {
   await list('plants.csv', 'id,name\n1,\n');
   const npm = { npm_lifecycle_event: 'import', INIT_CWD: folder };
   const elsewhere = await temporaryFolder();

@@ -6,7 +6,7 @@ import { connect, emptyDatabase, migratedDatabase } from '../support/test-databa
 
 const APPLIED = ALL.map((name) => `${name}: applied\n`).join('');
 
-test('shows what is pending, and applies every migration once, however many run at the same time', async () => {
+test('shows what is pending, and applies each migration once, also if many run at once', async () => {
   const server = await emptyDatabase();
   const pending = ALL.map((name) => `${name}: pending\n`).join('');
   const { host, pathname } = new URL(server.url);

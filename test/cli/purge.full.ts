@@ -93,7 +93,7 @@ test.each([
   ['SIGTERM', { code: 143, signal: null }, 'Stopping; a second signal stops at once.\n'],
   ['SIGKILL', { code: null, signal: 'SIGKILL' }, ''],
 ] as const)(
-  'a purge that %s interrupts has forgotten a part, which the feed knows, and goes on when it is run again',
+  'a purge that %s interrupts has forgotten a part, and goes on when it runs again',
   async (name, exit, said) => {
     await database.query(`insert into plants (id, name, deleted)
     select n, '', now() - interval '1 day' from generate_series(1, 12000) as n`);

@@ -32,7 +32,7 @@ describe.each<[string, () => Promise<Record<string, string>>]>([
   ['the embedded database', async () => ({ DATA_DIR: await temporaryFolder() })],
   ['Postgres', async () => ({ DATABASE_URL: (await migratedDatabase()).url })],
 ])('on %s', (_, database) => {
-  test('announces what is new and what has changed, goes on where it was, and begins at the end for a new endpoint, until that is rewound', async () => {
+  test('goes on where it was, and begins at the end for a new endpoint until a rewind', async () => {
     const folder = await temporaryFolder();
     const environment = { ...(await database()), ACCESS_TOKENS: TOKEN };
     const first = await startService(folder, { ...environment, ...webhooksTo(receiver.url) });
@@ -84,7 +84,7 @@ describe.each<[string, () => Promise<Record<string, string>>]>([
   });
 });
 
-test('several instances send each plant once, with a User-Agent, and leave the rest to others when they stop', async () => {
+test('several instances send each plant once, and leave the rest to others at the end', async () => {
   const agents = new Set<string | undefined>();
   receiver.trouble(({ headers }) => {
     agents.add(headers['user-agent']);
@@ -105,7 +105,7 @@ test('several instances send each plant once, with a User-Agent, and leave the r
   expect(await query('select holder from webhooks')).toEqual([{ holder: null }]);
 });
 
-test('reads do not wait for the place of an endpoint, which a read-only server cannot give', async () => {
+test('reads do not wait for the row of an endpoint that a read-only server cannot add', async () => {
   const database = await migratedDatabase();
   await database.query(`insert into plants values (1, 'plant 1')`);
   const [{ name } = {}] = await database.query('select current_database() as name');
@@ -118,7 +118,7 @@ test('reads do not wait for the place of an endpoint, which a read-only server c
   await stopped(service);
 });
 
-test('over TLS, sends only to whom Node.js or the authorities of NODE_EXTRA_CA_CERTS certify', async () => {
+test('over TLS, sends only to whom Node.js or NODE_EXTRA_CA_CERTS certifies', async () => {
   const [known, elsewhere, unknown] = ['localhost', 'elsewhere.example', 'localhost'].map(selfSignedCertificate);
   const certified = await startReceiver(known);
   const refused = [await startReceiver(elsewhere), await startReceiver(unknown)];

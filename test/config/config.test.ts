@@ -28,7 +28,7 @@ const defaults = {
 
 const noTokens = { tokens: { full: [], reading: [] }, tokenFiles: [], jwt: undefined };
 
-test('has a default for everything, and takes an empty variable for one that is not set', () => {
+test('has a default for everything, and an empty variable is one that is not set', () => {
   const empty = Object.fromEntries([...Object.keys(VARIABLES), 'DATABSE_URL'].map((name) => [name, '']));
   const database = { kind: 'embedded', dataDir: './data' };
   const alone = { database, ownTokenFolder: './data', webhooks: [], proxy: { httpsProxy: '', noProxy: '' } };
@@ -126,7 +126,7 @@ test.each<[rule: string, ...urls: string[]]>([
   }
 });
 
-test('names the quotes and comments that docker run --env-file leaves, without showing the value', () => {
+test('names quotes and comments that docker run --env-file leaves, without the value', () => {
   for (const name of ['DATABASE_URL', 'ACCESS_TOKENS', 'DATA_DIR', 'POOL_SIZE']) {
     const line = expect.stringMatching(`^${name} must not have quotes .* docker run --env-file keeps$`);
     for (const value of ['"8"', " '8' ", '8 # a comment', '"8" # a comment']) {
@@ -135,7 +135,7 @@ test('names the quotes and comments that docker run --env-file leaves, without s
   }
 });
 
-test('the two servers may have one port only at different addresses, or if it is a free one', () => {
+test('two servers may share a port at different addresses, or if it is a free one', () => {
   const rule = expect.stringMatching(/^MANAGEMENT_PORT must not be that of PORT/);
   expect(mistakes({ PORT: '4000', MANAGEMENT_PORT: '4000' })).toEqual([rule]);
   for (const HOST of ['', '0.0.0.0', '::']) expect(mistakes({ PORT: '3001', HOST })).toEqual([rule]);
@@ -168,7 +168,7 @@ describe('a variable that is nearly one of ours', () => {
   });
 });
 
-test('lists all mistakes at once, each once, and none of them shows a token or a password', () => {
+test('lists all mistakes at once, each once, and shows no token and no password', () => {
   const wrong = {
     ...{ PORT: 'http', DATABASE_ULR: DATABASE_URL, DATABASE_URL: DATABASE_URL.replace('5433', 'port'), POOL_SIZE: '0' },
     ...{ ACCESS_TOKENS: `${TOKEN},short-one`, ACCESS_TOKENS_FILE: file('secrets', `${OTHER_TOKEN}\nshort-two`) },
@@ -197,7 +197,7 @@ test.each([
   expect(readDatabaseConfig({ MIGRATION_DATABASE_URL: url })).toMatchObject({ url });
 });
 
-test('takes require, prefer and verify-ca for verify-full without a warning of the driver', () => {
+test('takes require, prefer and verify-ca for verify-full; the driver does not warn', () => {
   const warn = jest.spyOn(process, 'emitWarning').mockImplementation(() => {});
   for (const mode of ['require', 'prefer', 'verify-ca']) {
     readConfig({ DATABASE_URL: `postgres://db.example/plants?sslmode=${mode}`, ACCESS_TOKENS: TOKEN });
@@ -206,7 +206,7 @@ test('takes require, prefer and verify-ca for verify-full without a warning of t
   warn.mockRestore();
 });
 
-test('gives migrations a URL of their own if there is one, and does not start an empty store without the other', () => {
+test('gives migrations their own URL, and starts no empty store without the other', () => {
   const MIGRATION_DATABASE_URL = 'postgres://owner@db.example/plants';
   expect(readDatabaseConfig({ MIGRATION_DATABASE_URL, DATABASE_URL })).toMatchObject({ url: MIGRATION_DATABASE_URL });
   expect(readDatabaseConfig({ MIGRATION_DATABASE_URL: '', DATABASE_URL })).toMatchObject({ url: DATABASE_URL });
@@ -230,7 +230,7 @@ test('instances that share a port need Linux, one port and a Postgres', () => {
 
 const GONE = ['CONNECT_TIMEOUT', 'IDLE_TIMEOUT', 'BATCH_ROWS', 'MAX_REQUEST_BYTES'];
 
-test.each(GONE)('%s, which is gone, stops the start with what holds now, and is in docs/upgrading.md', (name) => {
+test.each(GONE)('%s, which is gone, stops the start, and docs/upgrading.md says what holds now', (name) => {
   const line = expect.stringMatching(`^${name} is no longer a variable of Plant Store: unset it, since it is always `);
   for (const read of [readConfig, readDatabaseConfig]) expect(mistakes({ [name]: '1' }, read)).toEqual([line]);
   expect(readFileSync(projectFile('docs/upgrading.md'), 'utf8')).toMatch(`| ${name} |`);
@@ -329,7 +329,7 @@ describe('tokens of an identity provider', () => {
     });
   });
 
-  test('have their keys at an https:// URL, at an http:// one of this machine, or, if that is permitted, at any', () => {
+  test('have keys at an https:// URL, an http:// one of this machine or a permitted one', () => {
     for (const JWT_JWKS_URL of ['http://localhost:8080/keys', 'http://[::1]:8080/', 'https://login.example:8443/']) {
       expect(readConfig({ ...JWT, JWT_JWKS_URL }).jwt?.jwksUrl).toBe(JWT_JWKS_URL);
     }

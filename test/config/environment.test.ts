@@ -28,7 +28,7 @@ test('is the environment of the process if there is no .env', async () => {
   expect(await environmentWith(undefined)).toMatchObject({ PATH });
 });
 
-test('an empty variable leaves the value of .env in place, which is not added to the environment itself', async () => {
+test('an empty variable leaves the value of .env, which the environment does not get', async () => {
   const own = await temporaryFolder();
   await writeFile(join(own, '.env'), 'POOL_SIZE=7\nPORT=1\n');
   const script =

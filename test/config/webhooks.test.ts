@@ -10,7 +10,7 @@ const { file } = configFiles();
 const endpoints = (environment: Record<string, string>) =>
   readConfig(environment).webhooks.map(({ url, secrets }) => [url, ...secrets]);
 
-test('one secret is for all URLs of the variable, and each line of the file has its own', () => {
+test('all URLs of the variable have one secret, and each line of the file its own', () => {
   const [one, two, three] = ['https://one.example/hooks?key=1', 'http://localhost:8080/', 'https://[::1]:8443/'];
   const WEBHOOKS_FILE = file('webhooks', `\n${three} ${B}\r\nhttp://127.0.0.1/x\t${C},${A}\n`);
   expect(endpoints({ WEBHOOK_URLS: `${one}, ${two}\n`, WEBHOOK_SECRET: A, WEBHOOKS_FILE })).toEqual([

@@ -11,7 +11,7 @@ test('accepts each of its tokens and nothing that is only like one', () => {
   expect([...alike, tokens.join()].filter(verify)).toEqual([]);
 });
 
-test('knows the name of a token, which others may share, and does not accept it as a part of the token', () => {
+test('knows the name of a token, which is no part of the token', () => {
   const [first = '', second = '', third = ''] = tokens;
   const verify = staticTokens({ full: [`anna:${first}`, `anna:${second}`, third], reading: ['r.2_d-2:=='] });
   expect(tokens.map((token) => verify(token)?.who)).toEqual(['anna', 'anna', undefined]);

@@ -82,24 +82,21 @@ test.each([
   ['in parts', read() + remove().slice(0, -1), '\n'],
   ['with a body that does not come', read(), request('POST /plants', BODY).slice(0, -1)],
   ['with more behind it', read(), remove().repeat(20)],
-])(
-  'a request behind one in progress gets 503 after its response, and the connection closes: %s',
-  async (_, first, more) => {
-    const { calls, release, sent } = await sendHeld(first);
-    sent.socket.write(more);
-    await readByService();
-    await release();
-    expect(await sent.statuses()).toEqual([200, 503]);
-    expect(sent.received).toMatch(/ 503 [\s\S]*\nRetry-After: 1\r[\s\S]*\nConnection: close\r[\s\S]*"error":50300/);
-    expect(calls).toEqual(['find']);
-  },
-);
+])('a request behind one in progress gets 503 in turn, and the connection closes: %s', async (_, first, more) => {
+  const { calls, release, sent } = await sendHeld(first);
+  sent.socket.write(more);
+  await readByService();
+  await release();
+  expect(await sent.statuses()).toEqual([200, 503]);
+  expect(sent.received).toMatch(/ 503 [\s\S]*\nRetry-After: 1\r[\s\S]*\nConnection: close\r[\s\S]*"error":50300/);
+  expect(calls).toEqual(['find']);
+});
 
 test.each([
   ['garbage', 'garbage\r\n\r\n'],
   ['a CONNECT', CONNECT],
   ['more than a hundred others', remove().repeat(20_000)],
-])('a connection with a request in progress is closed by %s, which has no other effect', async (_, more) => {
+])('a connection with a request in progress is closed by %s, without other effects', async (_, more) => {
   const { calls, release, sent } = await sendHeld(read() + more);
   expect(await sent.statuses()).toEqual([]);
   await release();
@@ -107,7 +104,7 @@ test.each([
   expect(calls).toEqual(['find']);
 });
 
-test('a client that sends the next request once it has read the last octet is never refused', async () => {
+test('a client that sends the next request after the last octet is never refused', async () => {
   const name = 'x'.repeat(1_000_000);
   server = await startApiServer({ plants: fakePlants(new Map([[1n, { id: 1n, name }]])) });
   const socket = connectTo(server.url);
@@ -126,21 +123,18 @@ test.each([
     'Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n',
   ],
   ['a WebSocket', 'Connection: Upgrade\r\nUpgrade: websocket\r\n'],
-])(
-  'a request that offers %s gets its response, which closes the connection, since what is behind it may be lost',
-  async (_, offer) => {
-    const { calls, release, sent } = await sendHeld(read(offer) + request('PUT /plants/1', CHANGED));
-    await release();
-    expect(await sent.statuses()).toEqual([200]);
-    expect(sent.received).toMatch(/^Connection: close\r$/m);
-    expect(calls).toEqual(['find']);
-  },
-);
+])('a request that offers %s gets its response, which closes the connection', async (_, offer) => {
+  const { calls, release, sent } = await sendHeld(read(offer) + request('PUT /plants/1', CHANGED));
+  await release();
+  expect(await sent.statuses()).toEqual([200]);
+  expect(sent.received).toMatch(/^Connection: close\r$/m);
+  expect(calls).toEqual(['find']);
+});
 
 /** Refused before its body comes. */
 const REFUSED = request('POST /plants', BODY).replace(TOKEN, 'wrong').slice(0, -BODY.length);
 
-test('a refused request whose body never comes gets no second response: its connection is closed', async () => {
+test('a refused request whose body never comes gets no second response', async () => {
   server = await startApiServer({
     limits: { headersTimeout: 500, requestTimeout: 500, connectionsCheckingInterval: 10 },
   });

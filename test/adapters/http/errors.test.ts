@@ -224,7 +224,7 @@ test('ignores unknown fields, those with the names of built-in ones included', a
   expect([answer.status, await answer.text()]).toEqual([200, '{"name":"x"}']);
 });
 
-test('reads escaped keys as they are, whatever keys other requests brought (nodejs/node#63785)', async () => {
+test('reads escaped keys as they are, whatever others sent (nodejs/node#63785)', async () => {
   await post(server.url, '{"id":101,"name":"x","\\\\u0":0}');
   const answer = await post(server.url, '{"id":102,"name":"x","\\u0074ag":"tree"}');
   expect([answer.status, await answer.json()]).toEqual([200, { name: 'x', tag: 'tree' }]);
@@ -233,7 +233,7 @@ test('reads escaped keys as they are, whatever keys other requests brought (node
 describe('404 and 405, known without a token', () => {
   const plants = 'without a slash at the end; the plants are at /plants, and /docs describes the API';
 
-  test('says of every other path how paths are written, where the plants are, and what describes the API', async () => {
+  test('says of other paths how they are written and what describes the API', async () => {
     for (const path of [
       '/',
       '/plants/',

@@ -19,7 +19,7 @@ const server = forAllTests(() => startApiServer({ baseUrl: 'https://plants.examp
 const get = (path: string, headers: Record<string, string> = { Accept: OF_BROWSERS }, method = 'GET') =>
   fetch(server.url + path, { method, headers });
 
-test('is served without a token, with a policy that lets nothing in from elsewhere and nothing out', async () => {
+test('is served without a token, with a policy that lets nothing in or out', async () => {
   const page = await get('/');
   expect([page.status, page.headers.get('Content-Type')]).toEqual([200, 'text/html; charset=utf-8']);
   expect(page.headers.get('Vary')).toBe('Accept, Accept-Encoding');
@@ -41,7 +41,7 @@ test.each(['*/*', 'text/html;q=0, */*'])('is no path for those who do not ask fo
   expect(await answer.json()).toMatchObject({ error: 40400 });
 });
 
-test('is removed by PAGES=off, together with the reference, but not the document that this shows', async () => {
+test('is removed by PAGES=off together with the reference, but not its document', async () => {
   const { url } = await startApiServer({ pages: false });
   const statusOf = async (path: string) => (await fetch(url + path, { headers: { Accept: OF_BROWSERS } })).status;
   for (const path of ['/', '/page/web/page.css', '/docs']) expect([path, await statusOf(path)]).toEqual([path, 404]);
@@ -54,7 +54,7 @@ test.each([
   ['/docs/page.js', 'javascript'],
   ['/docs/swagger-ui.css', 'css'],
   ['/docs/swagger-ui.js', 'javascript'],
-])('%s needs no token, is compressed and sent once, and lets nothing in from elsewhere', async (path, type) => {
+])('%s needs no token, is compressed, sent once, and lets nothing in from elsewhere', async (path, type) => {
   const [plain, zipped] = [await get(path, { 'Accept-Encoding': 'identity' }), await get(path)];
   expect(Object.fromEntries(plain.headers)).toMatchObject({
     'content-type': `text/${type}; charset=utf-8`,

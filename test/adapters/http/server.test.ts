@@ -31,7 +31,7 @@ async function requestStart(): Promise<IncomingMessage> {
   return (message as { request: IncomingMessage }).request;
 }
 
-test('dates also what only the parser reads, as RFC 9110 section 6.6.1 requires of every 4xx', async () => {
+test('dates also what only the parser reads, as RFC 9110 section 6.6.1 requires', async () => {
   const date = /^HTTP\/1\.1 400 [\s\S]*\r\nDate: (.*)\r\n/.exec(await rawRequest(server.url, 'hello\r\n\r\n'))?.[1];
   expect(Math.abs(Date.parse(date ?? '') - Date.now())).toBeLessThan(60_000);
 });
@@ -50,7 +50,7 @@ test('at :: takes connections of IPv4 and of IPv6', async () => {
   }
 });
 
-test('while it stops, it serves connections for the time that it is given, and says that they close', async () => {
+test('while it stops, serves connections for its time, and says that they close', async () => {
   const stopping = await startApiServer();
   const socket = connectTo(stopping.url).setEncoding('utf8');
   socket.write(NOT_LAST);
@@ -103,7 +103,7 @@ test('closes a CONNECT', async () => {
   expect(await rawRequest(server.url, 'CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n')).toBe('');
 });
 
-test('refuses a body that is malformed, whether it comes with its headers or after them', async () => {
+test('refuses a malformed body, whether it comes with its headers or after them', async () => {
   const refusal = /^HTTP\/1\.1 400 [\s\S]*\r\nConnection: close\r\n[\s\S]*{"error":40001,/;
   expect(await rawRequest(server.url, `${CHUNKED}zz\r\n`)).toMatch(refusal);
   const begun = requestStart();

@@ -84,7 +84,7 @@ test('counts lists while they are streamed, and requests for changes while they 
   await eventually(async () => `${await inProgress()}` === '0,0');
 });
 
-test('responds within a second beside a silent database, without what only the database knows, as /ready does', async () => {
+test('responds within a second beside a silent database, as /ready does', async () => {
   const network = await startTcpProxy(database.url);
   const service = await start({ DATABASE_URL: network.url, STORE_TIMEOUT: '20s', ...UNHEARD });
   const known = async () => samplesIn(await metricsText(service)).map(({ name, value }) => [name, value] as const);
@@ -112,7 +112,7 @@ test('responds within a second beside a silent database, without what only the d
   expect(took).toBeLessThan(1_000);
 });
 
-test('begins the defects of every operation at 0, since the first one is an increase only then', async () => {
+test('begins the defects of every operation at 0, so that the first one is an increase', async () => {
   const defects = samplesIn(await metricsText(shared)).filter(({ labels }) => labels.error === '50000');
   const { paths } = (await (await fetch(`${shared.apiUrl}/openapi.json`)).json()) as { paths: object };
   const operations = Object.values(paths).flatMap((path) => Object.values(path as object));
@@ -127,7 +127,7 @@ test('begins the defects of every operation at 0, since the first one is an incr
   }
 });
 
-test('makes no series of what unauthenticated clients send, and shows no token, be it right or wrong', async () => {
+test('makes no series of what unauthenticated clients send, and shows no token', async () => {
   const wrong = 'another-token-for-the-tests';
   expect((await post(shared, '{"id":2,"name":"Monstera"}')).status).toBe(200);
   expect((await post(shared, '{"id":2,"name":"Monstera"}', wrong)).status).toBe(401);
@@ -185,7 +185,7 @@ function mistakesIn(query: string, samples: readonly Sample[]): string[] {
   return mistakes;
 }
 
-test('reports all that the dashboard and the alerts ask for, and each alert is documented', async () => {
+test('reports all that the dashboard and alerts ask for, and each alert is documented', async () => {
   const service = await start({ ...ONE_AT_A_TIME, ...UNHEARD, POOL_SIZE: '7' });
   await everyKindOfRequest(service);
   const samples = await metricsAfter(service, 5);

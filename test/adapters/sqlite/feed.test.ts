@@ -31,7 +31,7 @@ test('a purge finds them all, however many there are, in transactions of at most
   ]);
 });
 
-test('changes, and what waits for webhooks, are read in the order of their index, without a sort', async () => {
+test('changes, and what waits for webhooks, are read by their index, without a sort', async () => {
   const { file, plants } = store;
   const prepare = file.sql.prepare.bind(file.sql);
   const texts: string[] = [];
@@ -54,7 +54,7 @@ test('changes, and what waits for webhooks, are read in the order of their index
   }
 });
 
-test('a position of another file, of one that was set back, or from before a renewed identity has expired', async () => {
+test('a position of another file, a set-back one or an earlier identity has expired', async () => {
   await store.add(1n);
   const { next } = await readToEnd(store.plants);
   const other = embeddedPlants(await openEmbedded());

@@ -39,7 +39,7 @@ async function opened(timeout?: number) {
   return { folder, file, plants: embeddedPlants(file) };
 }
 
-test('only its user can read the file, and nothing but it and the lock is left once it is closed', async () => {
+test('only its user can read the file, and closing leaves nothing but it and the lock', async () => {
   const { folder, file, plants } = await opened();
   await plants.add(plant(1n));
   for (const name of ['plants.db', 'plants.db-wal', 'plants.db-shm']) {
@@ -133,7 +133,7 @@ function commitsIn(wal: Buffer): number {
   return frames.filter((start) => wal.readUInt32BE(start + 4) > 0).length;
 }
 
-test('writes that arrive together share a commit, and one that fails leaves the others done', async () => {
+test('writes that arrive together share a commit, also if one of them fails', async () => {
   const { folder, file, plants } = await opened();
   const commits = () => commitsIn(readFileSync(join(folder, 'plants.db-wal')));
   const before = commits();
@@ -174,7 +174,7 @@ test.each([
   await flooding;
 });
 
-test('while another program writes, writes wait for it, up to their time, and are done at most once', async () => {
+test('while another program writes, writes wait for it, and are done at most once', async () => {
   const { file, folder, plants } = await opened(300);
   const other = connectionTo(folder);
   other.exec('begin immediate');
@@ -225,7 +225,7 @@ test('a service starts, writes and ends beside a command that has the file open'
   expect(await reading).toEqual([{ id: 1n }]);
 });
 
-test('a command waits neither for another process at its end nor once it is stopped, and says why its work has failed', async () => {
+test('a command that ends or is stopped waits for no process, and says why it failed', async () => {
   const { folder, file } = await opened();
   await file.close();
   connectionTo(folder).exec('begin immediate');
@@ -282,7 +282,7 @@ test('a damaged page that only its check reads makes it not ready, in words', as
   await expect(ready()).rejects.toThrow('it is damaged: restore a backup');
 });
 
-test('a checkpoint follows once four megabytes are written, so that the WAL does not grow', async () => {
+test('a checkpoint follows four megabytes of writes, so that the WAL does not grow', async () => {
   const { folder, file, plants } = await opened();
   for (let n = 0; n < 60; n++) await plants.add(plant(BigInt(n), 'x'.repeat(500_000)));
   // The size is looked at every 10 ms, after a write.
@@ -298,7 +298,7 @@ test('a checkpoint follows once four megabytes are written, so that the WAL does
   reader.exec('commit');
 });
 
-test('others are served while a large WAL is written into the file, and it is shortened', async () => {
+test('others are served while a large WAL is checkpointed, which shortens it', async () => {
   const { folder, file, plants } = await opened();
   writeBeside(folder, 60);
   expect(file.walSize()).toBeGreaterThan(50_000_000);

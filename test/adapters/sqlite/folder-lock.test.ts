@@ -50,7 +50,7 @@ test('refuses a folder whose file it may not write', async () => {
   unprivileged(() => lockFolder(folder))();
 });
 
-test('refuses a folder whose file somebody else has written, and leaves the file as it is', async () => {
+test('refuses a folder whose file somebody else wrote, and leaves the file as it is', async () => {
   const folder = await temporaryFolder();
   const file = join(folder, LOCKED_FILE);
   await writeFile(file, '4711\n');

@@ -55,7 +55,7 @@ async function createSome(send: ReturnType<typeof sendTo>, count = 5): Promise<b
   return ids;
 }
 
-test('endpoints in every kind of trouble delay neither creates nor another endpoint, and get all once they recover', async () => {
+test('endpoints in every kind of trouble delay nothing else, and then get all', async () => {
   const seen = new Set<string>();
   const ended = new Set<string>();
   const troubled: Receiver[] = [];
@@ -83,7 +83,7 @@ test('endpoints in every kind of trouble delay neither creates nor another endpo
   await stopped(service);
 });
 
-test('is named with what fails, without its URL and secret, and gets nothing before it is due', async () => {
+test('is named with what fails, without its secrets, and gets nothing until it is due', async () => {
   // Not due before all this has been seen, however busy the machine is.
   receiver.trouble(fails(500, { 'Retry-After': '60' }));
   const service = await startService(folder, environment);
@@ -117,7 +117,7 @@ test('is named with what fails, without its URL and secret, and gets nothing bef
   await stopped(service);
 });
 
-test('is parked by 410, which /ready says without failing, and goes on when it is resumed', async () => {
+test('is parked by 410, which /ready says without failing, and goes on once resumed', async () => {
   receiver.trouble(fails(410));
   const service = await startService(folder, environment);
   const ids = await createSome(sendTo(service));

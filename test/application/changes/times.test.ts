@@ -27,7 +27,7 @@ test.each([2, 11, 600, 1_800])('an endpoint that stays %s seconds behind is said
   }
 });
 
-test('one that gets nothing waits for longer and longer, and nothing waits for one that has all', () => {
+test('one that gets nothing waits longer each time, and nothing waits for one with all', () => {
   const feed = started();
   feed.pass(1);
   expect(feed.waiting(1)).toBe(0);

@@ -6,7 +6,7 @@ afterEach(() => void jest.useRealTimers());
 
 const delay = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
-test('wakes its readers twenty times a second while something changes all the time, so that creates have the rest', async () => {
+test('wakes its readers at most twenty times a second, so that creates have the rest', async () => {
   let changed = 0n;
   let wakes = 0;
   async function read() {

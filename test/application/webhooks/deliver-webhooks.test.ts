@@ -77,7 +77,7 @@ test('sends every plant once, and no deletion, and keeps the place after each pa
   expect(delivered).toBe(250);
 });
 
-test('sends as many at once as it may, and no more before all of these are acknowledged', async () => {
+test('sends as many at once as it may, and no more before all are acknowledged', async () => {
   let running = 0;
   const most: number[] = [];
   await deliver(entries(70), async ({ id }) => {

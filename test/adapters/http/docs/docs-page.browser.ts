@@ -70,7 +70,7 @@ async function create(page: Page, body = OLDEST_AS_JSON): Promise<[status: strin
 /** Where the form says which media type it asks for. */
 const mediaType = (operation: Locator) => operation.locator('.response[data-code="200"] .content-type');
 
-test('creates a plant with the id exactly as it was typed, asks nobody else for anything, and reads what a link names', async () => {
+test('creates a plant with its exact id, asks nobody else, and reads what a link names', async () => {
   const { page, requests } = await visit();
   await authorize(page);
   expect(await create(page)).toEqual(['200', { name: 'Pinus longaeva', tag: 'conifer' }]);
@@ -90,7 +90,7 @@ test('creates a plant with the id exactly as it was typed, asks nobody else for 
   expect(await send(operation)).toEqual(['200', OLDEST_AS_JSON]);
 });
 
-test('lists plants, their ids exact, as a JSON array or as lines; fills in the limit of a list, and stays usable without it', async () => {
+test('lists plants, their ids exact, as a JSON array or as lines', async () => {
   const texts = ['},{"id":1,"', '\\"[', 'a  b\n\t', '\ud83c\udf31 , :'];
   for (const [id, name] of texts.entries()) plants.set(BigInt(id), { id: BigInt(id), name, tag: '[]' });
   plants.set(OLDEST.id, OLDEST);
@@ -122,7 +122,7 @@ test('lists plants, their ids exact, as a JSON array or as lines; fills in the l
   }
 });
 
-test('sends to the address that it came from, also under the prefix of a proxy, on a telephone and in the dark', async () => {
+test('sends to where it came from, under a prefix, on a telephone and in the dark', async () => {
   const address = await startPrefixProxy(server.url);
   const { page } = await visit(address, { viewport: { width: 360, height: 740 }, colorScheme: 'dark' });
   const color = () => page.evaluate<string>('getComputedStyle(document.documentElement).backgroundColor');

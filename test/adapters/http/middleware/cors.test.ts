@@ -71,7 +71,7 @@ test('pages of another origin are not let through, and caches are told why', asy
   expect([answer.status, corsHeaders(answer)]).toEqual([200, { vary: 'Origin' }]);
 });
 
-test('* lets everybody through, but OPTIONS without what a preflight asks is another method', async () => {
+test('* lets everybody through, but OPTIONS without a preflight is another method', async () => {
   server = await startApiServer({ corsOrigins: ['*'] });
   const [asked, sent] = [await preflight(APP), await post(server.url, PLANT, { Origin: APP })];
   expect([asked, sent].map(({ headers }) => headers.get('Access-Control-Allow-Origin'))).toEqual(['*', '*']);
@@ -79,7 +79,7 @@ test('* lets everybody through, but OPTIONS without what a preflight asks is ano
   expect([answer.status, answer.headers.get('Allow')]).toEqual([405, 'HEAD, GET, POST']);
 });
 
-test('nobody is let through unless that is asked for, and no page to the port for operators', async () => {
+test('nobody is let through by default, and no page to the port for operators', async () => {
   server = await startApiServer();
   const sent = await post(server.url, PLANT, { Origin: APP });
   expect([(await preflight(APP)).status, sent.status, corsHeaders(sent)]).toEqual([405, 200, {}]);

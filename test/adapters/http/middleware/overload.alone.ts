@@ -34,7 +34,7 @@ async function startOccupied(options: Parameters<typeof startApiServer>[0], body
   return { held, url, accepted };
 }
 
-test('refuses at once what is more than may be under way, but after its token, without asking the store, and recovers', async () => {
+test('refuses more than may be under way, without asking the store, and recovers', async () => {
   const { held, url, accepted } = await startOccupied({ maxRequests: 2 });
   const second = begin(url, plant(2));
   await until(() => held.length === 2);
@@ -54,7 +54,7 @@ test('refuses at once what is more than may be under way, but after its token, w
   expect((await again).status).toBe(200);
 });
 
-test('delays nothing by a refusal: a proxy shares its connection with clients whose requests there is room for', async () => {
+test('delays nothing by a refusal, since a proxy shares its connection among clients', async () => {
   const { held, url, accepted } = await startOccupied({ maxRequests: 1 });
   const socket = connectTo(url).setEncoding('utf8');
   let responses = '';

@@ -131,7 +131,7 @@ test('an error after the 200 breaks the connection, and gives the place back', a
   for (const { body } of again) await body?.cancel();
 });
 
-test('over HTTP/1.0, which has no chunks, a stream of lines is refused, since nothing would show that it broke off', async () => {
+test('over HTTP/1.0 a stream of lines is refused, since no chunk would show its end', async () => {
   server = await startApiServer({ plants: storing(upTo(MANY)), maxStreams: 1 });
   for (const target of ['/plants', `/plants${LIMITED}`]) {
     const response = await rawRequest(server.url, oldRequest(target, LINES.Accept));
@@ -143,7 +143,7 @@ test('over HTTP/1.0, which has no chunks, a stream of lines is refused, since no
   expect(page).toMatch(/^HTTP\/1\.1 200 [\s\S]*\r\n\r\n\{"id":0,.*\n\{"id":1,.*\n$/);
 });
 
-test('more streams than MAX_STREAMS get 503 / 50300, while short lists and single plants are read, until one has ended', async () => {
+test('more streams than MAX_STREAMS get 503 / 50300, while short lists are read', async () => {
   const { plants, waiting } = held();
   server = await startApiServer({ plants, maxStreams: 2 });
   const streams = [await list(), await list(LIMITED)];
@@ -162,7 +162,7 @@ test('more streams than MAX_STREAMS get 503 / 50300, while short lists and singl
   await releaseAll(waiting, again.text());
 });
 
-test('a client that does not read its list lets no more be read from the store than fits into its connection', async () => {
+test('for a client that does not read, no more is read than its connection holds', async () => {
   const { plants, state } = endless();
   server = await startApiServer({ plants });
   const [slow, fast] = [send(request()), send(request())];
@@ -206,7 +206,7 @@ describe('a search', () => {
   });
 
   test.each(['', '?limit=10'])(
-    'with the query %j stops when its client leaves, although there is nothing to send',
+    'with the query %j stops when its client leaves, though there is nothing to send',
     async (query) => {
       const { state, plants } = searched();
       server = await startApiServer({ plants });
@@ -222,7 +222,7 @@ describe('a search', () => {
     },
   );
 
-  test('beyond four pages at once gets 503 / 50300 until one of them has ended; lists go on', async () => {
+  test('beyond four pages at once gets 503 / 50300 until one has ended; lists go on', async () => {
     const stored = storing(upTo(10));
     const waiting: (() => void)[] = [];
     const read: PlantRepository['list'] = async (range, count) => {
@@ -248,7 +248,7 @@ describe('a search', () => {
     }
   });
 
-  test('that is streamed holds up no page while its client reads slowly, and goes on when that reads on', async () => {
+  test('that is streamed delays no page while its client is slow, and goes on later', async () => {
     const { plants, state } = endless();
     server = await startApiServer({ plants });
     const slow = Array.from({ length: 4 }, () => send(request('/plants?name=x')));
@@ -282,7 +282,7 @@ describe('a search', () => {
   });
 });
 
-test('responses that clients do not read are bounded in bytes, but one alone is always sent', async () => {
+test('responses that nobody reads are bounded in bytes, but one alone is always sent', async () => {
   const name = 'x'.repeat(20_000_000);
   server = await startApiServer({ plants: storing([{ id: 1n, name }]), maxRequestBytes: 1_000 });
   const slow = send(request('/plants/1'));

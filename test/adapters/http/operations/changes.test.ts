@@ -173,7 +173,7 @@ describe('GET /changes', () => {
     expect(calls).toEqual([true]);
   });
 
-  test('beyond MAX_FOLLOWERS gets 503, while others are served, and a place is free when a client leaves', async () => {
+  test('beyond MAX_FOLLOWERS gets 503, and a place is free when a client leaves', async () => {
     const next = nextOf(await changes());
     const clients = [new AbortController(), new AbortController()];
     const waiting = clients.map(({ signal }) =>

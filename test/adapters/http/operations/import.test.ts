@@ -91,7 +91,7 @@ describe('responds with', () => {
     expect(stored.get(1n)).toEqual({ id: 1n, name: 'a' });
   });
 
-  test('200 if all are refused, for NDJSON and for CSV, each of whose records is as strict as POST', async () => {
+  test('200 if all are refused, for NDJSON and CSV, whose records are as strict as POST', async () => {
     const lines = [
       'no',
       '[]',
@@ -145,7 +145,7 @@ describe('responds with', () => {
   });
 });
 
-test('replaces plants that exist, if it is asked to, and of several with one id only by the last', async () => {
+test('replaces plants that exist, if asked to, of several with one id by the last', async () => {
   stored.set(1n, { id: 1n, name: 'there' });
   stored.set(2n, { id: 2n, name: 'same' });
   stored.set(4n, 'deleted');
@@ -257,7 +257,7 @@ describe('a token', () => {
     expect(await head((await limited('read')).url, '?existing=nonsense')).toMatch(/^HTTP\/1.1 403 /);
   });
 
-  test('that may create may not replace, which is refused after the query and before the body', async () => {
+  test('that may create may not replace, which is refused before the body', async () => {
     const { url } = await limited('read', 'create');
     expect(await head(url, '?existing=replace')).toMatch(/^HTTP\/1.1 403 /);
     expect(await head(url, '?existing=replace&check=maybe')).toMatch(/^HTTP\/1.1 400 /);

@@ -36,7 +36,7 @@ function nextOf({ headers }: Response): string | undefined {
   return target;
 }
 
-test('is a JSON array of whole records in ascending order of id, with every digit of the ids', async () => {
+test('is a JSON array of whole records in ascending order of their exact ids', async () => {
   const response = await list('');
   expect([response.status, await response.text()]).toEqual([200, arrayOf(plants)]);
   expect(Object.fromEntries(response.headers)).toMatchObject({
@@ -158,7 +158,7 @@ describe('CSV', () => {
     expect(await response.text()).toBe(lines.map((line) => `${line}\r\n`).join(''));
   });
 
-  test('has the line of names on every page, which leads to the next one with the same separator', async () => {
+  test('has the names on every page, which leads to the next one with its separator', async () => {
     const next = nextOf(await csv('?limit=5&separator=;')) ?? '';
     expect(next).toBe('?limit=5&after=9007199254740994&separator=%3B');
     expect(await (await csv(next)).text()).toBe(`id;name;tag\r\n9223372036854775807;the largest;${odd}\r\n`);

@@ -59,7 +59,7 @@ test.each([
 });
 
 describe('a plant', () => {
-  test('is read as the whole record, with every digit of its id, and can be sent as it is', async () => {
+  test('is read as the whole record, with its exact id, and can be sent as it is', async () => {
     for (const plant of plants) {
       const response = await read(`/plants/${plant.id}`);
       const record = await response.text();

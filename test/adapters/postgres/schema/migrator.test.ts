@@ -38,7 +38,7 @@ test('leaves a database alone that a newer version has migrated, and calls it re
   expect(logged).toEqual([expect.stringContaining('9999_future')]);
 });
 
-describe("another application's database is left as it is, also after `migrate`, and named as what it is", () => {
+describe("another application's database is left as it is, also after `migrate`, and named", () => {
   const migrations = `create table kysely_migration (name varchar(255) primary key, timestamp varchar(255) not null);
     insert into kysely_migration values ('2024-01-01-users', '2024-01-01T00:00:00.000Z')`;
   const advice = "set the database's URL to a separate database";
