@@ -8,7 +8,7 @@ import { text } from 'node:stream/consumers';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { PlantRepository } from '../../src/application/ports.ts';
 import type { NewPlant } from '../../src/domain/plant.ts';
-import { type ApiServer, CLOSE, get, startApiServer, TOKEN } from '../support/api-server.ts';
+import { type ApiServer, startApiServer, TOKEN } from '../support/api-server.ts';
 import { fakePlants } from '../support/fake-plants.ts';
 import { type CollectorsList, workbooks } from '../support/plants/collectors-lists.ts';
 import { counts, runImport, startImport } from '../support/programs/import-process.ts';
@@ -76,16 +76,6 @@ describe('of a list', () => {
     const { code, stdout } = await run(...replace);
     expect([code, counts(stdout)]).toEqual([2, { created: 0, changed: 1, unchanged: 0, refused: 1 }]);
     expect(stored.get(1n)).toEqual({ id: 1n, name: 'other' });
-  });
-
-  test('goes to plants, as CSV to somebody who corrects it, and back', async () => {
-    await run(await list('plants.csv', 'id,name\n9007199254740993,Rosa\n-2,"Ficus ""alba"""\n'));
-    const csv = await get(server.url, '/plants', { ...CLOSE, Accept: 'text/csv' });
-    const corrected = await list('corrected.csv', `\uFEFF${(await csv.text()).replace('Rosa', 'Rosa canina')}`);
-    const checked = await run(corrected, '--replace', '--check');
-    expect(checked.stderr).toContain('9007199254740993: "Rosa" would be "Rosa canina"\n');
-    expect(counts((await run(corrected, '--replace')).stdout)).toMatchObject({ changed: 1, unchanged: 1 });
-    expect(stored.get(9_007_199_254_740_993n)).toMatchObject({ name: 'Rosa canina' });
   });
 
   test('shows the first ten that are refused, and keeps all of them to be corrected', async () => {
