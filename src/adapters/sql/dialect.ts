@@ -74,7 +74,11 @@ export type Columns = Readonly<Record<string, RawBuilder<unknown>>>;
 
 /** Refuses what distributed tables have not. */
 export function requireOneServer({ distributed }: Dialect, code: ErrorCode): void {
-  if (distributed !== undefined) throw new PlantStoreError(code, 'the table is distributed over several servers');
+  if (distributed !== undefined)
+    throw new PlantStoreError(
+      code,
+      'the table is distributed over several servers, so there is no feed of changes and no list of tags',
+    );
 }
 
 /** What databases say differently of the log of changes, over the one row of `change_feed`. */

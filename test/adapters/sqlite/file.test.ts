@@ -1,7 +1,9 @@
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { Worker } from 'node:worker_threads';
 import { expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { sqlStore } from '../../../src/adapters/sql/store.ts';
@@ -296,6 +298,15 @@ test('a checkpoint follows four megabytes of writes, so that the WAL does not gr
   for (let n = 60; n < 90; n++) await plants.add(plant(BigInt(n), 'x'.repeat(500_000)));
   expect(file.walSize()).toBeGreaterThan(10_000_000);
   reader.exec('commit');
+});
+
+test('the thread of a checkpoint does not touch a file that has taken the place of the database', async () => {
+  const path = join(await temporaryFolder(), 'plants.db');
+  await writeFile(path, 'a backup');
+  const program = new URL('../../../src/adapters/sqlite/file/checkpoint-thread.ts', import.meta.url);
+  const thread = new Worker(program, { workerData: { path, ino: 0n } });
+  await expect(once(thread, 'exit')).rejects.toThrow('was replaced');
+  expect(readFileSync(path, 'utf8')).toBe('a backup');
 });
 
 test('others are served while a large WAL is checkpointed, which shortens it', async () => {

@@ -1,3 +1,5 @@
+import { statSync } from 'node:fs';
+import { pathToFileURL } from 'node:url';
 import { parentPort, workerData } from 'node:worker_threads';
 import { openConnection } from './connection.ts';
 
@@ -6,7 +8,11 @@ import { openConnection } from './connection.ts';
 /** How long to wait for a transaction of the service, or of a command. */
 const BUSY_MS_MAX = 50;
 
-const sql = openConnection(workerData);
+const { path, ino } = workerData;
+// The old WAL would damage a backup that has been put in the place of the file since.
+if (statSync(path, { bigint: true }).ino !== ino) throw new Error(`${path} was replaced`);
+// No file is created in its place either.
+const sql = openConnection(`${pathToFileURL(path).href}?mode=rw`);
 sql.exec(`pragma busy_timeout = ${BUSY_MS_MAX}`);
 const checkpoint = (mode: 'passive' | 'truncate') => sql.prepare(`pragma wal_checkpoint(${mode})`).get();
 // Runs beside writes, and includes what they add meanwhile.

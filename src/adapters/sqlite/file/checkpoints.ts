@@ -1,7 +1,7 @@
 import { once } from 'node:events';
+import { statSync } from 'node:fs';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';
 
 /** The size of a page of a new database. */
@@ -82,10 +82,8 @@ const progressOf = (pragma: StatementSync) => pragma.get() as unknown as Progres
 
 /** @throws SQLite's error */
 async function writeInThread(path: string): Promise<Progress> {
-  const thread = new Worker(new URL('./checkpoint-thread.ts', import.meta.url), {
-    // If the file is gone, no new one is created in its place.
-    workerData: `${pathToFileURL(path).href}?mode=rw`,
-  });
+  const { ino } = statSync(path, { bigint: true });
+  const thread = new Worker(new URL('./checkpoint-thread.ts', import.meta.url), { workerData: { path, ino } });
   const [progress] = await once(thread, 'message');
   return progress;
 }
