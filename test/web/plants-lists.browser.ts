@@ -65,7 +65,7 @@ function listFromExcel(): string {
   return `\uFEFFName;tags;Farbe\r\n${lines.join('\r\n')}\r\n`;
 }
 
-test('brings a list from a spreadsheet, and what was refused of it once it is corrected', async () => {
+test('brings a list from a spreadsheet, and what was refused once it is corrected', async () => {
   const { apiUrl } = await onPostgres();
   const others = apiClient(apiUrl);
   const stored = async (id: number) => JSON.parse((await others.send('GET', `/plants/${id}`)).body);
@@ -179,7 +179,7 @@ test('goes on after a 503, a lost connection and what is no response of the serv
   expect(await page.locator('#import-trouble').textContent()).toBe('');
 });
 
-test('imports the list that it shows, also where another one was chosen before and took longer to be read', async () => {
+test('imports the list that it shows, not one chosen before that took longer', async () => {
   const { stored, page } = await openWith();
   const slowly = `window.arrayBuffer = Blob.prototype.arrayBuffer;
     const until = new Promise((resolve) => (window.goOn = resolve));
@@ -204,7 +204,7 @@ test('shows a list that is dropped at once after the dialog of another was close
   await page.locator('#import-plants').getByText('2Salvia').waitFor();
 });
 
-test('numbers a list behind all plants, also deleted ones, never to replace one, and what was refused anew', async () => {
+test('numbers a list behind all plants, also deleted ones, and refused rows anew', async () => {
   const { stored, page } = await openWith(plantsFrom(501));
   for (const id of [501n, 502n]) stored.set(id, 'deleted');
   await choose(page, 'plants.csv', 'name,tag\nSalvia,herb\n,herb', '504Salvia');
@@ -228,7 +228,7 @@ test('numbers a list behind all plants, also deleted ones, never to replace one,
   await choose(page, 'others.csv', 'name,tag\nRosa,herb', '506Rosa');
 });
 
-test('leaves out plants of a list without ids whose names are stored, unless it is told otherwise', async () => {
+test('leaves out plants of a list without ids whose names are stored, by default', async () => {
   const { stored, page } = await openWith([{ id: 1n, name: 'Ficus' }]);
   await choose(page, 'list.csv', 'name\nFicus\nSalvia\nSalvia', '3Salvia');
   await says(page, 'Nothing is stored yet. 3 read, 1 new, 2 whose names are there already');
@@ -281,7 +281,7 @@ test.each([...sample, ...pageWorkbooks.filter(({ plants }) => plants)])(
   },
 );
 
-test('reads the sheet that one chooses, with all digits, and what the library unpacks in workers', async () => {
+test('reads the sheet that one chooses, with all digits, and large ones in workers', async () => {
   const { page, stored } = await openWith();
   await dropBytes(page, 'garden.xlsx', pageWorkbooks.at(-1)?.list);
   await dialog(page).getByLabel('Its sheet').selectOption('Plants');
@@ -298,7 +298,7 @@ test('proposes the encoding of the language', async () => {
   expect(await dialog(page).getByLabel('Its encoding').inputValue()).toBe('windows-1250');
 });
 
-test('never says that a list has no ids while it has numbers, and shows which come twice', async () => {
+test('never says that a list with numbers has no ids, and shows which come twice', async () => {
   const { page } = await openWith();
   await choose(page, 'order.csv', 'Art,Menge,Beet\nRosa,7,a\nFicus,9,a\n', '9Ficus');
   await says(page, 'Is Menge the id? It has whole numbers, each once.');
@@ -309,7 +309,7 @@ test('never says that a list has no ids while it has numbers, and shows which co
   await says(page, '3 read, 3 new');
 });
 
-test('takes a wrong import back: by the corrected list, which replaces its plants, or by deleting the new ones', async () => {
+test('takes a wrong import back by the corrected list, or by deleting new plants', async () => {
   const { page, stored } = await openWith([{ id: 1n, name: 'Ficus' }]);
   await row(page, 1).waitFor();
   await importList(page, 'list.csv', 'id,name,tag\n1,Ficus,\n3,Roze,rose\n4,Abies,\n', '4Abies');
@@ -362,7 +362,7 @@ test('takes a list without a line of names, and JSON with other members behind a
   await says(page, '1 read, 1 new');
 });
 
-test('keeps records that were refused as JSON, also those without members, and those of CSV in UTF-8', async () => {
+test('keeps refused records of JSON, also without members, and those of CSV in UTF-8', async () => {
   const { page } = await openWith();
   await drop(page, 'plants.ndjson', `['{"tag":"herb"}\\n{}\\n { }\\n']`);
   await dialog(page).getByLabel('numbered from').fill('7');
@@ -414,7 +414,7 @@ test('offers only what the token permits, and no list takes the place of an edit
   expect(await page.getByRole('button', { name: 'Import' }).isVisible()).toBe(false);
 });
 
-test('downloads what the filter shows, as the spreadsheets of the country read it, or as lines of JSON', async () => {
+test('downloads what the filter shows, for the spreadsheets of a country or as JSON', async () => {
   const plants = [...plantsFrom(2), { id: 7n, name: 'Salvia', tag: 'herb' }];
   const { page: german } = await openWith(plants, { look: { locale: 'de-DE' } });
   await row(german, 1).getByRole('button').click();
@@ -461,7 +461,7 @@ test('says which texts spreadsheets alter, and offers no download of nothing', a
   await page.locator('#download-list:disabled').waitFor();
 });
 
-test('saves nothing of a download that breaks off or that a proxy responds to, and says so', async () => {
+test('saves nothing of a download that breaks off or that a proxy responds to', async () => {
   const plants = fakePlants(new Map(plantsFrom(20_000).map((plant) => [plant.id, plant])));
   let fails = true;
   const server = await startApiServer({

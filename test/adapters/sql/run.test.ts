@@ -69,7 +69,7 @@ test.each([3, 4, 10])(
   },
 );
 
-test('waits for the schema before the work, and begins none if the deadline has passed by then', async () => {
+test('waits for the schema, and begins nothing if the deadline has passed by then', async () => {
   const ready = Promise.withResolvers<typeof postgres>();
   const done: string[] = [];
   const gated = (timeout: number) => runWithin(timeout, 4, () => ready.promise);
@@ -83,7 +83,7 @@ test('waits for the schema before the work, and begins none if the deadline has 
   expect(done).toEqual(['schema', 'work']);
 });
 
-test('gives up at the deadline what runs and what waits for its lane, which then goes on', async () => {
+test('gives up at the deadline what runs and what waits for its lane', async () => {
   const { run, executeWithRetry } = runnerWithin(100, 1);
   const hangs = Promise.withResolvers<string>();
   const running = run('backgroundReads', () => hangs.promise);
@@ -114,7 +114,7 @@ test('begins no work whose deadline passes while it waits for its transaction', 
   expect(done).toEqual(['next']);
 });
 
-test('uses three quarters of the connections for reads and for writes, half for the feed, and one of each for the background', async () => {
+test('shares out the connections among reads, writes, the feed and the background', async () => {
   const run = runWithin(60_000, 10);
   for (const [lane, most] of [
     ['writes', 8],

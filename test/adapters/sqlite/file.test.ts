@@ -300,7 +300,7 @@ test('a checkpoint follows four megabytes of writes, so that the WAL does not gr
   reader.exec('commit');
 });
 
-test('the thread of a checkpoint does not touch a file that has taken the place of the database', async () => {
+test('the thread of a checkpoint leaves alone a file that has replaced the database', async () => {
   const path = join(await temporaryFolder(), 'plants.db');
   await writeFile(path, 'a backup');
   const program = new URL('../../../src/adapters/sqlite/file/checkpoint-thread.ts', import.meta.url);

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { listAdder } from '../../../../src/adapters/sql/writes/add-all.ts';
 import { type NewPlant, validatePlant } from '../../../../src/domain/plant.ts';
 
-test('of several plants with one id the last is stored, in whatever order a list is repeated', async () => {
+test('of plants with one id the last is stored, in whatever order a list is repeated', async () => {
   const stored = new Map<bigint, NewPlant | 'deleted'>();
   const addAll = listAdder(
     async (take) => {

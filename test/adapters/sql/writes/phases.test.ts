@@ -33,7 +33,7 @@ const failedAttempt = (failure: object, isUncertain = false) => ({
 const ends = (list: readonly phases.Pending[]) =>
   list.map(({ state }) => (state.at === 'done' ? state.written.after : state.at));
 
-test('the first that adds a free id has created its plant, and those beside it are looked up', () => {
+test('the first that adds a free id has created its plant, others are looked up', () => {
   const list = begun(adds(a), adds(b), adds(plant('taken', 2n)), changes(plant('c', 3n)));
   expect(phases.plantsToInsert(list)).toEqual([a, plant('taken', 2n)]);
   expect(ends(phases.afterInsert(list, new Set([1n])))).toEqual([a, 'lookUp', 'lookUp', 'lookUp']);
@@ -78,7 +78,7 @@ describe('writes of one plant', () => {
   const planned = lookedUp(taken(changes(b, is(a)), changes(c, is(a)), removes(is(b)), changes(c)), a);
   const all = (phase: string) => Array(4).fill(phase);
 
-  test('take effect in their order, in one UPDATE of the version that was found, if there is anything to do', () => {
+  test('take effect in their order, in one UPDATE of the version that was found', () => {
     expect(phases.rowChanges(planned)).toEqual([{ before: a, version: 7n, after: 'deleted' }]);
     expect(ends(phases.afterUpdate(planned, new Set()))).toEqual([b, 'unmet', 'deleted', 'deleted']);
     expect(phases.rowChanges(lookedUp(taken(changes(b), changes(a)), a))).toEqual([]);
@@ -91,7 +91,7 @@ describe('writes of one plant', () => {
     expect(ends(phases.afterPause(missed, NOW + 1))).toEqual(all('failed'));
   });
 
-  test('are looked up again before they are repeated in parts, of which none has them all', () => {
+  test('are looked up again before they are repeated in parts', () => {
     const parts = phases.afterFailure([...planned, ...begun(adds(a))], failedAttempt({ mayBeOneRowsFault: true }));
     expect(parts?.map(ends)).toEqual([...all('lookUp'), 'insert'].map((phase) => [phase]));
   });
@@ -105,7 +105,7 @@ describe('after a failure', () => {
     expect(phases.afterFailure(begun(adds(a)), failedAttempt({}, true))).toBeUndefined();
   });
 
-  test('that one row may have caused, a list goes on in parts, which know of the INSERT that may have been done', () => {
+  test('that one row may have caused, a list goes on in parts that know of its INSERT', () => {
     const parts = phases.afterFailure(begun(adds(a), adds(b)), failedAttempt(oneRow, true));
     expect(parts?.map((part) => part.map(({ isUncertain }) => isUncertain))).toEqual([[true], [true]]);
   });
