@@ -82,10 +82,8 @@ async function run(options: Options): Promise<number> {
     : await asking(() => findLayout(text, { ...options, isNumbered, replaces: replace }));
   const records = () => recordsOf(text, layout, idsFrom);
   say(`The list is in ${encoding}. ${layout ? columnsOf(layout) : 'It has lines of JSON.'}`);
-  for (const { row, line } of records()
-    .filter(({ line }) => line !== undefined)
-    .take(5))
-    say(`row ${row}: ${visible(bounded(line ?? ''))}`);
+  const firstPlants = records().flatMap(({ row, line }) => (line === undefined ? [] : [{ row, line }]));
+  for (const { row, line } of firstPlants.take(5)) say(`row ${row}: ${visible(bounded(line))}`);
   const stored = isNumbered && options.sameName !== 'add' ? await storedNames(send) : undefined;
 
   /** Sends the list, or has it checked. @returns how many records were refused */

@@ -6,7 +6,7 @@ import { log } from './change-log.ts';
 const TAG = sql`plants.tag collate "C"`;
 
 export const postgres: Dialect = {
-  // Immutable, unlike a cast of the whole text: so Citus knows when it plans which servers have the ids.
+  // Immutable, unlike a cast of the whole text: so the plan of a distributed table has only the servers of the ids.
   isOneOf: (column, list) => sql<boolean>`${column} = any(string_to_array(btrim(${list}, '[]'), ',')::bigint[])`,
   // A standby may lag, and has no current position in the WAL.
   isCurrent: sql<boolean>`(select pg_current_wal_lsn() is not null)`,
