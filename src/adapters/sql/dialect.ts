@@ -21,8 +21,8 @@ export interface Tables {
 
 /**
  * What databases say in different words, as fragments of the statements in this folder, which are written once. There are
- * three: of Postgres, of SQLite, and of a Postgres whose table is distributed over several servers. Where one needs another plan, a fragment has it, and a
- * test by EXPLAIN says why.
+ * three: of Postgres, of SQLite, and of a Postgres whose table is distributed over several servers. Where one needs another
+ * plan, a fragment has it, and a test by EXPLAIN says why.
  */
 export interface Dialect {
   /** Whether a column of integers has one of a list: a parameter with the text of a JSON array. */
@@ -49,7 +49,7 @@ export interface Dialect {
   readonly scannedRowsMax: Readonly<Record<'passingOver' | 'comparing', number>>;
   /** The items of a list, a parameter with the text of a JSON array, as rows with the column `value`. */
   readonly items: (list: RawBuilder<unknown>) => RawBuilder<unknown>;
-  /** The value of `changed`, which numbers the change that a statement makes: in an INSERT, unless it is the default, and in an UPDATE. */
+  /** The columns that an INSERT needs for the number of its change, beside the default, and `changed` in an UPDATE. */
   readonly inserted: Columns;
   readonly changedByUpdate: RawBuilder<unknown>;
   /** At the end of a SELECT of rows that are to be updated: locks them, and leaves out those that others have locked. */
@@ -89,7 +89,7 @@ export interface LogDialect {
   readonly isApart: boolean;
   /** `settled` of its state. */
   readonly settled: RawBuilder<bigint>;
-  /** Resolves to whether what was read with a state counts, or is to be read again. Rejects, saying what to do, if nothing can be read. */
+  /** Whether rows that were read with this state are valid, or must be read again. Rejects, saying what to do, if none can be. */
   isReadable(session: Session, state: LogState | undefined): Promise<boolean>;
   /** Rejects in the same way. */
   require(session: Session): Promise<void>;
@@ -140,7 +140,7 @@ export interface Failure {
 /** An open database, whichever it is. */
 export interface SqlDatabase {
   readonly sql: Statements;
-  /** Does work that writes in a transaction, if it must. The work gets when it should end, and may await its statements only. */
+  /** Runs work that writes, if it needs a transaction. The work gets its end, and may await its statements only. */
   readonly transaction?: <T>(work: (sql: Statements, end: number) => Promise<T>) => Promise<T>;
   /** How many statements it can run at once. */
   readonly connections: number;

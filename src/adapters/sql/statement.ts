@@ -3,7 +3,7 @@ import type { Columns, Dialect, Session } from './dialect.ts';
 
 /** What a connection should know of a query. */
 interface QueryOptions {
-  /** If it has a name, Postgres parses and plans it once. Its plan then lasts, whatever the values are and however the table grows. */
+  /** With a name, Postgres parses and plans it once: the plan stays, whatever the values are and however the table grows. */
   readonly name?: string | undefined;
   /** Whether SQLite may leave out its last rows once it has taken long. */
   readonly mayBeCut?: boolean | undefined;

@@ -23,7 +23,7 @@ export interface SupervisedClient extends DatabaseConnection {
 interface Supervisor {
   /** Milliseconds until a statement without a response is abandoned; 0 for no deadline. */
   readonly deadline: number;
-  /** Counts a statement that may still run after its connection is closed; false if there are too many (docs/adr/0006-no-cancel.md). */
+  /** Counts a statement that may outlast its connection; false if there are too many (docs/adr/0006-no-cancel.md). */
   tryAbandon(): boolean;
   /** Stops the use of connections opened before this time. */
   invalidateOpenedBefore(time: number): void;

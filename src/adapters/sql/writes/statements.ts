@@ -55,7 +55,7 @@ export const statements = {
     return afterInsert(list, idsOf(rows));
   },
 
-  /** Finds the rows of ids that are taken. Its snapshot is later than every statement before it, and what is found is durable. */
+  /** Finds the rows of ids that are taken. Its snapshot is later than all statements before it, and what it finds is durable. */
   async lookUp(session: Session, list: readonly Pending[]): Promise<Pending[]> {
     const ids = list.flatMap(({ entry, state }) => (state.at === 'lookUp' ? [entry.item.id] : []));
     const rows = await selectFound(session, { ids: [...new Set(ids)] });

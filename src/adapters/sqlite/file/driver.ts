@@ -30,8 +30,8 @@ const compiler = new Kysely<unknown>({ dialect: new SqliteDialect({ database: re
 /**
  * Statements over node:sqlite, which prepares each once. Kysely only compiles them: executing them with Kysely would take a
  * fifth of the CPU of a create. Statements and transactions run in the order in which they arrive. The event loop turns
- * before the first of them, and after every few milliseconds of them: synchronous statements behind `await` would otherwise
- * block all sockets.
+ * before each transaction, and after every few milliseconds of statements: synchronous statements behind `await` would
+ * otherwise block all sockets.
  */
 export function statementsOn(
   database: DatabaseSync,

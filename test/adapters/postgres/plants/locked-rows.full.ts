@@ -30,8 +30,8 @@ test('delays only a locked row behind a pooler that drops the limits, and says s
   await expect(database.verify()).resolves.toBeUndefined();
   const plants = plantsIn(unlimited, { timeout: 5_000 });
   await plants.find(0n);
-  // The first leaves at once, since the dialect is known, and alone. Of the others the locked row comes last, so that what is repeated first is another one. The
-  // statement that cannot be stopped holds what it inserted before it came to the locked row: nothing here.
+  // The first leaves at once, since the dialect is known, and alone. Of the others the locked row comes last, so that what is
+  // repeated first is another one. The statement that cannot be stopped holds what it inserted before: nothing here.
   const all = [...many(1), ...many(64).slice(1).toReversed()];
   const outcomes = await Promise.allSettled(all.map((plant) => plants.add(plant)));
   expect(outcomes.flatMap(({ status }, n) => (status === 'rejected' ? [n] : []))).toEqual([63]);
