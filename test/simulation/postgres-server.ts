@@ -107,7 +107,7 @@ export function postgresServer({ plan, note }: Run, faults: PostgresFaults, onCo
       done(sqlError(ROW_REFUSED));
       return;
     }
-    const ids = all('select value ->> 0 as id from json_each(?)', parameters[0] ?? '').map(({ id }) => id as bigint);
+    const ids = (JSON.parse(`${parameters[0]}`) as string[][]).map(([id = '']) => BigInt(id));
     // A row that is there conflicts, whoever changes it; an UPDATE passes over one that is locked.
     const wanted = ids.filter((id) => (isInsert ? !isThere(id) : isThere(id) && !locks.has(id)));
     transaction(wanted, isInsert, run, done);

@@ -7,7 +7,8 @@ const TAG = sql`plants.tag collate "C"`;
 
 export const postgres: Dialect = {
   // Immutable, unlike a cast of the whole text: so the plan of a distributed table has only the servers of the ids.
-  isOneOf: (column, list) => sql<boolean>`${column} = any(string_to_array(btrim(${list}, '[]'), ',')::bigint[])`,
+  isOneOf: (column, list) =>
+    sql<boolean>`${column} = any(string_to_array(translate(${list}, '[]"', ''), ',')::bigint[])`,
   // A standby may lag, and has no current position in the WAL.
   isCurrent: sql<boolean>`(select pg_current_wal_lsn() is not null)`,
   // Hides the limit from the planner, for missing statistics or a tag that is more frequent than they say.
