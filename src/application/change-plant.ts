@@ -10,7 +10,7 @@ import type { PlantRepository } from './ports.ts';
  * @throws PlantStoreError `invalid_plant` if a field breaks its rule, `plant_not_found`, `plant_deleted`,
  * `precondition_failed` if the precondition is not met, `store_unavailable` as the port does
  */
-type ChangePlant = (plant: NewPlant, precondition?: Precondition) => Promise<NewPlant>;
+export type ChangePlant = (plant: NewPlant, precondition?: Precondition) => Promise<NewPlant>;
 
 export function changePlant(plants: Pick<PlantRepository, 'replace'>): ChangePlant {
   return async (plant, precondition) =>
@@ -24,7 +24,7 @@ export function changePlant(plants: Pick<PlantRepository, 'replace'>): ChangePla
  * @throws PlantStoreError `plant_not_found` if the id was never used, `precondition_failed` if the precondition is not met,
  * `store_unavailable` as the port does
  */
-type DeletePlant = (id: bigint, precondition?: Precondition) => Promise<void>;
+export type DeletePlant = (id: bigint, precondition?: Precondition) => Promise<void>;
 
 export function deletePlant(plants: Pick<PlantRepository, 'remove'>): DeletePlant {
   return async (id, precondition) => {

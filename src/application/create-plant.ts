@@ -8,7 +8,7 @@ import type { PlantRepository } from './ports.ts';
  * @throws PlantStoreError `invalid_plant` if a field breaks its rule, `id_taken` if the id belongs to a different
  * plant, `id_retired` if it belongs to a deleted one, `store_unavailable` if the port rejects with it.
  */
-type CreatePlant = (newPlant: NewPlant) => Promise<Plant>;
+export type CreatePlant = (newPlant: NewPlant) => Promise<Plant>;
 
 export function createPlant(plants: Pick<PlantRepository, 'add'>): CreatePlant {
   return async (newPlant) => {

@@ -7,7 +7,7 @@ import type { PlantRepository } from './ports.ts';
  *
  * @throws PlantStoreError `plant_not_found`, `plant_deleted`, `store_unavailable` as the port does
  */
-type FindPlant = (id: bigint) => Promise<NewPlant>;
+export type FindPlant = (id: bigint) => Promise<NewPlant>;
 
 export function findPlant(plants: Pick<PlantRepository, 'find'>): FindPlant {
   return async (id) => requirePlant(id, await plants.find(id));

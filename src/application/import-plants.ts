@@ -23,7 +23,7 @@ interface Imported {
  * @throws PlantStoreError `store_unavailable` if the outcome of a plant is unknown. Any part of the list may be stored then,
  * and a statement that has timed out may still run
  */
-type ImportPlants = (list: readonly ValidPlant[], options: ImportOptions) => Promise<Imported>;
+export type ImportPlants = (list: readonly ValidPlant[], options: ImportOptions) => Promise<Imported>;
 
 /** Concurrent look-ups of an import, beside those of other clients. */
 const LOOK_UPS_MAX = 256;

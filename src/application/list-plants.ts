@@ -1,16 +1,16 @@
 import { PlantStoreError } from '../domain/errors.ts';
 import { MAX_INT64, MIN_INT64, type NewPlant } from '../domain/plant.ts';
-import { type Order, type PlantRange, type PlantRepository, rangeAfter } from './ports.ts';
+import { type PlantRange, type PlantRepository, rangeAfter } from './ports.ts';
 
 /** Selects up to `limit` plants that come after an id and have the tag and the text, where these are given. */
-export interface ListQuery {
+interface ListQuery {
   readonly after?: bigint | undefined;
   readonly tag?: string | undefined;
   /** A text that the name contains, in either case. Not empty. */
   readonly name?: string | undefined;
   readonly limit?: number | undefined;
   /** The order of ids; ascending by default. */
-  readonly order?: Order | undefined;
+  readonly order?: PlantRange['order'];
   /** Aborts when the result is no longer needed. */
   readonly signal?: AbortSignal;
 }
@@ -31,7 +31,7 @@ export interface PlantList {
  *
  * @throws PlantStoreError `store_unavailable` as the port does; so may the iteration over `batches`
  */
-type ListPlants = (query: ListQuery) => Promise<PlantList>;
+export type ListPlants = (query: ListQuery) => Promise<PlantList>;
 
 /** Plants in a page. */
 const PAGE_PLANTS_MAX = 1_000;

@@ -13,7 +13,7 @@ import type { Precondition } from '../domain/precondition.ts';
  * A write MUST also reject with PlantStoreError `store_unavailable` if what is stored does not show its outcome. It may then
  * take effect later, but at most once, and a change only on the record that it found. So it is always safe to repeat a write.
  */
-export interface PlantRepository extends ChangeFeed {
+export interface PlantRepository {
   /**
    * Stores the plant unless its id is taken. Resolves to `created`, or to what holds the id: an existing record, unchanged,
    * or `deleted` if that plant was deleted.
@@ -48,6 +48,15 @@ export interface PlantRepository extends ChangeFeed {
    * versions that exceed 800 bytes. MUST also reject with PlantStoreError `tags_unavailable` if it has no such order.
    */
   tags(after: string | undefined, count: number, signal?: AbortSignal): Promise<Tags>;
+  /**
+   * Reads the newest state of each plant that was created, changed or deleted after a position, or at all, in an order that
+   * never changes: at most `limit` of them. Nothing is ever left out. Without news, it waits for a change, and resolves to
+   * none at the end of `wait`, at the signal, or at shutdown.
+   *
+   * MUST also reject with PlantStoreError `unknown_position` if the position is not valid, `cursor_expired` if changes after
+   * it may be missing, `changes_unavailable` if this store has no such order.
+   */
+  readChanges(query: ChangesQuery): Promise<Changes>;
 }
 
 /** The plants whose ids are from `from` to `to`, with the tag and the text, where these are given. */
@@ -58,10 +67,8 @@ export interface PlantRange {
   /** A text that the name contains, in either case. Not empty. */
   readonly name?: string | undefined;
   /** The order of ids; ascending by default. */
-  readonly order?: Order | undefined;
+  readonly order?: 'asc' | 'desc' | undefined;
 }
-
-export type Order = 'asc' | 'desc';
 
 /** The rest of a range after an id, which is not its last one. */
 export function rangeAfter(range: PlantRange, id: bigint): PlantRange {
@@ -117,16 +124,4 @@ export interface ChangesQuery {
   readonly wait: number;
   /** Aborts when the result is no longer needed. */
   readonly signal: AbortSignal;
-}
-
-export interface ChangeFeed {
-  /**
-   * Reads the newest state of each plant that was created, changed or deleted after a position, or at all, in an order that
-   * never changes: at most `limit` of them. Nothing is ever left out. Without news, it waits for a change, and resolves to
-   * none at the end of `wait`, at the signal, or at shutdown.
-   *
-   * MUST also reject with PlantStoreError `unknown_position` if the position is not valid, `cursor_expired` if changes after
-   * it may be missing, `changes_unavailable` if this store has no such order.
-   */
-  readChanges(query: ChangesQuery): Promise<Changes>;
 }

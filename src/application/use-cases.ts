@@ -1,14 +1,25 @@
-import { changePlant, deletePlant } from './change-plant.ts';
-import { countPlants } from './count-plants.ts';
-import { createPlant } from './create-plant.ts';
-import { findPlant } from './find-plant.ts';
-import { importPlants } from './import-plants.ts';
-import { listPlants } from './list-plants.ts';
-import { listTags } from './list-tags.ts';
+import { type ChangePlant, changePlant, type DeletePlant, deletePlant } from './change-plant.ts';
+import { type CountPlants, countPlants } from './count-plants.ts';
+import { type CreatePlant, createPlant } from './create-plant.ts';
+import { type FindPlant, findPlant } from './find-plant.ts';
+import { type ImportPlants, importPlants } from './import-plants.ts';
+import { type ListPlants, listPlants } from './list-plants.ts';
 import type { PlantRepository } from './ports.ts';
 
-/** Everything the application does, for the driving adapters. */
-export function useCases(plants: PlantRepository) {
+/** Everything that the application does, for the driving adapters. A read without a rule of its own is the port's. */
+export interface UseCases {
+  readonly createPlant: CreatePlant;
+  readonly findPlant: FindPlant;
+  readonly changePlant: ChangePlant;
+  readonly deletePlant: DeletePlant;
+  readonly importPlants: ImportPlants;
+  readonly listPlants: ListPlants;
+  readonly countPlants: CountPlants;
+  readonly listTags: PlantRepository['tags'];
+  readonly readChanges: PlantRepository['readChanges'];
+}
+
+export function useCases(plants: PlantRepository): UseCases {
   return {
     createPlant: createPlant(plants),
     findPlant: findPlant(plants),
@@ -17,9 +28,7 @@ export function useCases(plants: PlantRepository) {
     importPlants: importPlants(plants),
     listPlants: listPlants(plants),
     countPlants: countPlants(plants),
-    listTags: listTags(plants),
+    listTags: plants.tags,
     readChanges: plants.readChanges,
   };
 }
-
-export type UseCases = ReturnType<typeof useCases>;

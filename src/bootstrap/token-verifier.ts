@@ -11,13 +11,11 @@ import { contentOf } from '../config/secret-file.ts';
  * @returns `verifyToken`, which accepts the configured tokens, the current tokens of the files, and tokens that the
  * identity provider has signed; and `ownToken`, which is generated if none of these is configured, and is then the only
  * accepted token
- * @param interval milliseconds between two readings of the tokens files
  */
 export async function tokenVerifier(
   config: Pick<Config, 'ownTokenFolder' | 'tokens' | 'tokenFiles' | 'readTokens' | 'jwt' | 'proxy'>,
   log: Logger,
   opened: AsyncDisposableStack,
-  interval?: number,
 ): Promise<{ verifyToken: TokenVerifier; ownToken: string | undefined }> {
   const { tokens, jwt, proxy, ownTokenFolder } = config;
   if (ownTokenFolder !== undefined) {
@@ -28,7 +26,7 @@ export async function tokenVerifier(
   const apply = (current: TokenLists) => {
     verify = staticTokens(current);
   };
-  opened.defer(followTokens(config, log, apply, interval));
+  opened.defer(followTokens(config, log, apply));
   // Imported only where it is needed: the module loads jose and an HTTP client.
   const verifySigned = jwt && (await import('../adapters/auth/jwt-tokens.ts')).jwtTokens({ ...jwt, proxy }, log);
   return { verifyToken: (token) => verify(token) ?? verifySigned?.(token), ownToken: undefined };
@@ -46,27 +44,22 @@ const INTERVAL_MS = 1_000;
  * @param apply called with the accepted tokens whenever they have changed
  * @returns a function that stops the polling, which does not keep the process alive
  */
-export function followTokens(
+function followTokens(
   { tokens, tokenFiles, readTokens }: Pick<Config, 'tokens' | 'tokenFiles' | 'readTokens'>,
   log: Logger,
   apply: (tokens: TokenLists) => void,
-  interval = INTERVAL_MS,
 ): () => void {
   if (tokenFiles.length === 0) return () => {};
   let accepted = JSON.stringify(tokens);
   let last = '';
   let settled = '';
-
-  const contents = () => JSON.stringify(tokenFiles.map((file) => resultOrError(() => contentOf(file))));
-
   const timer = setInterval(() => {
-    const reading = contents();
+    const current = resultOrError(readTokens);
+    // With the contents: the same error of another content is logged again, since the tokens in it are not accepted.
+    const reading = JSON.stringify([current, tokenFiles.map((file) => resultOrError(() => contentOf(file)))]);
     const isSettled = reading === last && reading !== settled;
     last = reading;
     if (!isSettled) return;
-    const current = resultOrError(readTokens);
-    // It reads the files itself, which may have changed in between: then the next readings decide.
-    if (contents() !== reading) return;
     settled = reading;
     if (typeof current === 'string') {
       log.error(`${current.replaceAll('\n', '; ')}. The tokens before stay accepted`);
@@ -76,7 +69,7 @@ export function followTokens(
     accepted = JSON.stringify(current);
     apply(current);
     log.info({ tokens: current.full.length, readTokens: current.reading.length }, 'the accepted tokens have changed');
-  }, interval).unref();
+  }, INTERVAL_MS).unref();
   return () => clearInterval(timer);
 }
 

@@ -5,7 +5,7 @@ import { EnvHttpProxyAgent, fetch } from 'undici';
 import { namedToken } from '../adapters/auth/static-tokens.ts';
 import { readConfig } from '../config/config.ts';
 import { environment } from '../config/environment.ts';
-import { checked } from '../config/reader.ts';
+import { readVariables } from '../config/reader.ts';
 import { rules } from '../config/rules.ts';
 import { VARIABLES } from '../config/variables.ts';
 import { visible } from '../formats/shown.ts';
@@ -94,7 +94,7 @@ function serviceAddress() {
     PLANT_STORE_TOKEN: token,
     HTTPS_PROXY: httpsProxy = '',
     NO_PROXY: noProxy = '',
-  } = checked(environment(), ({ read }) => read(ADDRESS));
+  } = readVariables(ADDRESS, environment(), (values) => values);
   const proxy = { httpsProxy, noProxy };
   if (url && token) return { url: url.replace(/\/$/, ''), token, proxy };
   const advice = 'set PLANT_STORE_URL and PLANT_STORE_TOKEN';

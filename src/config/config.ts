@@ -4,10 +4,10 @@ import type { PostgresOptions } from '../adapters/postgres/connections/pool.ts';
 import { urlProblem } from '../adapters/postgres/connections/url.ts';
 import type { WebhookEndpoint } from '../adapters/webhooks/webhook-sender.ts';
 import { environment } from './environment.ts';
-import { checked, type Reader } from './reader.ts';
-import { rules } from './rules.ts';
+import { readVariables } from './reader.ts';
+import { type Check, rules } from './rules.ts';
 import { VARIABLES, type Values } from './variables.ts';
-import { webhookEndpoints } from './webhooks.ts';
+import { configuredEndpoints } from './webhooks.ts';
 
 type DatabaseConfig =
   | ({ readonly kind: 'postgres' } & PostgresOptions)
@@ -45,42 +45,41 @@ const SIGNED = ['JWT_JWKS_URL', 'JWT_ISSUER', 'JWT_AUDIENCE'];
  * @throws Error with a line for each variable that is wrong, naming it and what it must be
  */
 export function readConfig(source: NodeJS.ProcessEnv = environment()): Config {
-  return checked(source, (reader) => {
-    const values = reader.read(VARIABLES);
+  return readVariables(VARIABLES, source, (values, check) => {
     const { SHUTDOWN_DELAY: delay, SHUTDOWN_TIMEOUT: timeout } = values;
-    const database = databaseConfig(values, 'DATABASE_URL', reader);
-    const tokens = tokenLists(values, reader);
-    const jwt = jwtConfig(values, reader);
+    const database = databaseConfig(values, 'DATABASE_URL', check);
+    const tokens = tokenLists(values, check);
+    const jwt = jwtConfig(values, check);
     const hasTokens = tokens.full.length > 0 || tokens.reading.length > 0 || jwt !== undefined;
     const config = {
       ...values,
-      SHUTDOWN_DELAY: reader.isSet('SHUTDOWN_DELAY') ? delay : Math.min(delay, timeout / 2),
+      SHUTDOWN_DELAY: check.isSet('SHUTDOWN_DELAY') ? delay : Math.min(delay, timeout / 2),
       database,
       tokens,
       tokenFiles: ['ACCESS_TOKENS_FILE', 'READ_TOKENS_FILE'].flatMap((name) => source[name] || []),
-      readTokens: () => checked(source, (again) => tokenLists(again.read(TOKENS), again)),
+      readTokens: () => readVariables(TOKENS, source, tokenLists),
       jwt,
       ownTokenFolder: database.kind === 'embedded' && !hasTokens ? database.dataDir : undefined,
-      webhooks: webhookEndpoints(values, reader),
+      webhooks: configuredEndpoints(values, check),
       proxy: { httpsProxy: values.HTTPS_PROXY ?? '', noProxy: values.NO_PROXY ?? '' },
     };
-    checkTogether(config, reader);
+    checkTogether(config, check);
     return config;
   });
 }
 
 /** Reads what a command without the service needs: its database, perhaps with a role of its own. @throws Error */
 export function readDatabaseConfig(source: NodeJS.ProcessEnv = environment()): DatabaseConfig {
-  return checked(source, (reader) => {
-    const name = reader.isSet('MIGRATION_DATABASE_URL') ? 'MIGRATION_DATABASE_URL' : 'DATABASE_URL';
-    return databaseConfig(reader.read(DATABASE), name, reader);
+  return readVariables(DATABASE, source, (values, check) => {
+    const name = check.isSet('MIGRATION_DATABASE_URL') ? 'MIGRATION_DATABASE_URL' : 'DATABASE_URL';
+    return databaseConfig(values, name, check);
   });
 }
 
 function databaseConfig(
   values: Values<typeof DATABASE>,
   name: 'DATABASE_URL' | 'MIGRATION_DATABASE_URL',
-  { problem }: Reader,
+  { problem }: Check,
 ): DatabaseConfig {
   const { [name]: url, DATA_DIR: dataDir, POOL_SIZE: poolSize, STATEMENT_TIMEOUT: statementTimeout } = values;
   if (url === undefined) return { kind: 'embedded', dataDir };
@@ -90,7 +89,7 @@ function databaseConfig(
 }
 
 /** Tokens that permit everything, and tokens that permit reading only, each perhaps with a name. */
-function tokenLists(values: Values<typeof TOKENS>, { problem }: Reader): TokenLists {
+function tokenLists(values: Values<typeof TOKENS>, { problem }: Check): TokenLists {
   const full = [values.ACCESS_TOKENS, values.ACCESS_TOKENS_FILE].flatMap((list) => list ?? []);
   const reading = [values.READ_TOKENS, values.READ_TOKENS_FILE].flatMap((list) => list ?? []);
   const bare = (list: readonly string[]) => new Set(list.map((configured) => namedToken(configured).token));
@@ -104,7 +103,7 @@ function tokenLists(values: Values<typeof TOKENS>, { problem }: Reader): TokenLi
   return { full, reading };
 }
 
-function jwtConfig(values: Values<typeof VARIABLES>, { isSet, problem }: Reader): Config['jwt'] {
+function jwtConfig(values: Values<typeof VARIABLES>, { isSet, problem }: Check): Config['jwt'] {
   const { JWT_JWKS_URL: jwksUrl, JWT_ISSUER: issuer, JWT_AUDIENCE: audiences, JWT_ALLOW_HTTP: allowHttp } = values;
   const { JWT_SCOPE_CLAIM: scopeClaims, JWT_READ_SCOPE: readScope, JWT_WRITE_SCOPE: writeScope } = values;
   if (jwksUrl && !allowHttp && rules.httpsOrLoopbackUrl.parse(jwksUrl) === undefined) {
@@ -128,7 +127,7 @@ function jwtConfig(values: Values<typeof VARIABLES>, { isSet, problem }: Reader)
 }
 
 /** Notes which variables contradict each other. */
-function checkTogether(config: Config, { isSet, problem }: Reader): void {
+function checkTogether(config: Config, { isSet, problem }: Check): void {
   const { HOST, PORT, MANAGEMENT_HOST, MANAGEMENT_PORT, HTTPS_PROXY } = config;
   if (isSet('DATABASE_URL') && ![...Object.keys(TOKENS), ...SIGNED].some(isSet)) {
     problem(

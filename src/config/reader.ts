@@ -1,27 +1,24 @@
+import type { Check } from './rules.ts';
 import { type Table, VARIABLES, type Values } from './variables.ts';
-
-export interface Reader {
-  /** Reads these variables, once each. An invalid one has its default, and `checked` then throws. */
-  read<Entries extends Table>(table: Entries): Values<Entries>;
-  /** Whether the variable is set, perhaps to an invalid value. */
-  isSet(name: string): boolean;
-  /** Lets `checked` throw for this reason, too. */
-  problem(line: string): void;
-}
 
 /** What .env may have around a value. */
 const KEPT_BY_DOCKER = /^\s*(["'`]).*\1\s*$|\s#/s;
 
 /**
- * Builds a configuration from an environment, whose empty variables count as not set.
+ * Reads variables of an environment, whose empty ones count as not set, and builds a configuration from them. An invalid one
+ * has its default until the reading fails.
  *
  * @throws Error with a line for each variable that is wrong, naming it and what it must be, without its value, which may be
  * a secret, and for each whose name is wrong
  */
-export function checked<T>(environment: NodeJS.ProcessEnv, build: (reader: Reader) => T): T {
+export function readVariables<Entries extends Table, Result>(
+  table: Entries,
+  environment: NodeJS.ProcessEnv,
+  build: (values: Values<Entries>, check: Check) => Result,
+): Result {
   const problems = wrongNames(environment);
 
-  function readVariable(name: string, [rule, fallback]: Table[string]): unknown {
+  function readVariable([name, [rule, fallback]]: [string, Table[string]]): [string, unknown] {
     const text = environment[name];
     if (text && KEPT_BY_DOCKER.test(text)) {
       problems.push(`${name} must not have quotes around it or a comment behind it, which docker run --env-file keeps`);
@@ -29,20 +26,17 @@ export function checked<T>(environment: NodeJS.ProcessEnv, build: (reader: Reade
       let why = '';
       try {
         const value = rule.parse(text);
-        if (value !== undefined) return value;
+        if (value !== undefined) return [name, value];
       } catch (error) {
         why = ` (${(error as Error).message})`;
       }
       problems.push(`${name} must be ${rule.mustBe}${why}`);
     }
-    return fallback === undefined ? undefined : rule.parse(fallback);
+    return [name, fallback === undefined ? undefined : rule.parse(fallback)];
   }
 
-  const built = build({
-    read: <Entries extends Table>(table: Entries) =>
-      Object.fromEntries(
-        Object.entries(table).map(([name, variable]) => [name, readVariable(name, variable)]),
-      ) as Values<Entries>,
+  const values = Object.fromEntries(Object.entries(table).map(readVariable)) as Values<Entries>;
+  const built = build(values, {
     isSet: (name) => Boolean(environment[name]),
     problem: (line) => void problems.push(line),
   });
@@ -56,13 +50,8 @@ const OURS = [...Object.keys(VARIABLES), 'PLANT_STORE_URL', 'PLANT_STORE_TOKEN']
 /** Without one of these, the service would open another store or accept other tokens. */
 const DECISIVE = OURS.filter((name) => /DATABASE_URL|DATA_DIR|TOKEN|STORE_URL/.test(name));
 
-/** Variables of 1.0.0 that are gone, and what to do without them. */
-const GONE = new Map([
-  ['CONNECT_TIMEOUT', 'it is always 2 s, and STORE_TIMEOUT bounds what a request waits in all'],
-  ['IDLE_TIMEOUT', 'it is always 10 s'],
-  ['BATCH_ROWS', 'it is always 256'],
-  ['MAX_REQUEST_BYTES', 'it is always 64 MiB, and BODY_LIMIT and MAX_REQUESTS can be lower'],
-]);
+/** Variables of 1.0.0 that are gone. */
+const GONE = ['CONNECT_TIMEOUT', 'IDLE_TIMEOUT', 'BATCH_ROWS', 'MAX_REQUEST_BYTES'];
 
 /**
  * Finds the names that are set and are nearly those of variables that decide on the store or on its tokens, and names of
@@ -73,8 +62,7 @@ const GONE = new Map([
 function wrongNames(environment: NodeJS.ProcessEnv): string[] {
   const names = Object.keys(environment).filter((name) => environment[name] && !OURS.includes(name));
   return names.flatMap((name) => {
-    const now = GONE.get(name);
-    if (now !== undefined) return `${name} is no longer a variable of Plant Store: unset it, since ${now}`;
+    if (GONE.includes(name)) return `${name} is no longer a variable of Plant Store: unset it (docs/upgrading.md)`;
     const meant = DECISIVE.find((ours) => isNear(plain(name), plain(ours)));
     if (meant === undefined) return [];
     return `${name} is not a variable of Plant Store: did you mean ${meant}? If another program needs it, unset it here`;

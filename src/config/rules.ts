@@ -9,6 +9,14 @@ export interface Rule<T> {
   readonly parse: (value: string) => T | undefined;
 }
 
+/** Notes what is wrong with several variables together. */
+export interface Check {
+  /** Whether the variable is set, perhaps to an invalid value. */
+  isSet(name: string): boolean;
+  /** Lets the reading fail for this reason, too. */
+  problem(line: string): void;
+}
+
 function matching(pattern: RegExp, mustBe: string): Rule<string> {
   return { mustBe, parse: (text) => (pattern.test(text) ? text : undefined) };
 }

@@ -1,4 +1,4 @@
-import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { getSystemErrorMessage } from 'node:util';
 import type { Rule } from './rules.ts';
 
@@ -26,18 +26,13 @@ export function listFile<T>({ mustBe, parse }: Rule<readonly T[]>): Rule<readonl
 
 /** @throws Error, saying what is wrong with the file, without its path */
 export function contentOf(path: string): string {
-  let file: number | undefined;
   try {
-    // Without O_NONBLOCK, opening a pipe would wait for its writer.
-    file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
-    const stats = fstatSync(file);
-    // A pipe could be read only once, and the files of tokens are read again and again.
+    const stats = statSync(path);
+    // Opening a pipe would wait for its writer, and what is read from one is gone at the next reading.
     if (!stats.isFile() || stats.size > FILE_BYTES_MAX) throw new Error('it is not a regular file of at most 1 MiB');
-    return readFileSync(file, 'utf8');
+    return readFileSync(path, 'utf8');
   } catch (error) {
     const { errno } = error as NodeJS.ErrnoException;
     throw errno === undefined ? error : new Error(getSystemErrorMessage(errno));
-  } finally {
-    if (file !== undefined) closeSync(file);
   }
 }

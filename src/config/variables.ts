@@ -1,6 +1,6 @@
 import { type Rule, rules } from './rules.ts';
 import { listFile } from './secret-file.ts';
-import { webhookRules } from './webhook-rules.ts';
+import { webhookRules } from './webhooks.ts';
 
 /** What the variable must be, its default, if it has one, and what the documents show as its default otherwise. */
 type Variable = readonly [rule: Rule<unknown>, fallback?: string | undefined, shown?: string];
@@ -10,11 +10,9 @@ export type Table = Readonly<Record<string, Variable>>;
 
 /** The values of a table's variables. */
 export type Values<Entries extends Table> = {
-  readonly [Name in keyof Entries]: Entries[Name] extends readonly [Rule<infer Value>, infer Fallback, ...unknown[]]
-    ? Value | (Fallback extends string ? never : undefined)
-    : Entries[Name] extends readonly [Rule<infer Value>]
-      ? Value | undefined
-      : never;
+  readonly [Name in keyof Entries]:
+    | (Entries[Name][0] extends Rule<infer Value> ? Value : never)
+    | (Entries[Name][1] extends string ? never : undefined);
 };
 
 /**

@@ -1,60 +1,95 @@
-import { rename, writeFile } from 'node:fs/promises';
+import { mkdir, rename, symlink, unlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, test } from '@jest/globals';
+import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import { pino } from 'pino';
 import { allPermissions, readOnly } from '../../src/application/permissions.ts';
 import { tokenVerifier } from '../../src/bootstrap/token-verifier.ts';
 import { readConfig } from '../../src/config/config.ts';
-import { eventually } from '../support/eventually.ts';
 import { atEnd } from '../support/lifetimes.ts';
 import { temporaryFolder } from '../support/service-process.ts';
 
-const OLD = 'the-old-token-of-the-tests';
-const NEW = 'the-new-token-of-the-tests';
-const OTHER = 'another-token-of-the-tests';
+/* Files of tokens that change under a running service, reading by reading. */
 
-/* Files of tokens that change under a running service, where polls are milliseconds apart. */
+const [ONE, TWO, LONGER] = ['one-token-of-the-tests', 'two-token-of-the-tests', 'a-longer-token-of-the-tests'];
+const CHANGED = 'the accepted tokens have changed';
+
+/** All but the timer of the readings. */
+const REAL = ['Date', 'hrtime', 'nextTick', 'performance', 'queueMicrotask', 'setImmediate'] as const;
+
+beforeEach(() => {
+  jest.useFakeTimers({ doNotFake: [...REAL] });
+});
+afterEach(() => {
+  jest.useRealTimers();
+});
+
+const readings = (count: number) => jest.advanceTimersByTime(count * 1_000);
 
 /** A verifier, and its lines in the log. */
 async function verifier(environment: Record<string, string>) {
-  const lines: { level: number; msg: string }[] = [];
-  const log = pino({}, { write: (line: string) => lines.push(JSON.parse(line)) });
+  const lines: string[] = [];
+  const log = pino({}, { write: (line: string) => lines.push(JSON.parse(line).msg) });
   const opened = new AsyncDisposableStack();
   atEnd(() => opened.disposeAsync());
-  const { verifyToken } = await tokenVerifier(readConfig(environment), log, opened, 1);
-  const accepted = () => [OLD, NEW, OTHER].filter((token) => verifyToken(token) !== undefined);
-  const permitted = async (token: string) => (await verifyToken(token))?.permissions;
-  const logged = (text: string, times = 1) =>
-    eventually(() => lines.filter(({ msg }) => msg.includes(text)).length === times);
-  return { accepted, permitted, logged, lines };
+  const { verifyToken } = await tokenVerifier(readConfig(environment), log, opened);
+  const accepted = () => [ONE, TWO, LONGER].filter((token) => verifyToken(token) !== undefined);
+  return { accepted, verifyToken, lines };
 }
 
-/** Without a moment in which the file is empty. */
-async function replace(file: string, content: string): Promise<void> {
-  await writeFile(`${file}.new`, content);
-  await rename(`${file}.new`, file);
-}
+test('a file is neither taken nor refused as long as it changes', async () => {
+  const file = join(await temporaryFolder(), 'tokens');
+  await writeFile(file, ONE);
+  const { accepted, lines } = await verifier({ ACCESS_TOKENS_FILE: file });
+  for (const content of [ONE, LONGER, LONGER.slice(0, 5), LONGER, LONGER.slice(0, 5)]) {
+    await writeFile(file, content);
+    readings(1);
+  }
+  expect([accepted(), lines]).toEqual([[ONE], []]);
+  await writeFile(file, TWO);
+  readings(2);
+  expect([accepted(), lines]).toEqual([[TWO], [CHANGED]]);
+});
+
+test('notices a swapped folder, as of Kubernetes, and keeps tokens of a removed file', async () => {
+  const folder = await temporaryFolder();
+  for (const [version, token] of Object.entries({ first: ONE, second: TWO })) {
+    await mkdir(join(folder, version));
+    await writeFile(join(folder, version, 'tokens'), token);
+    await utimes(join(folder, version, 'tokens'), 1, 1);
+  }
+  await symlink('first', join(folder, 'link'));
+  const { accepted, lines } = await verifier({ ACCESS_TOKENS_FILE: join(folder, 'link/tokens') });
+  readings(2);
+  await symlink('second', join(folder, 'link.new'));
+  await rename(join(folder, 'link.new'), join(folder, 'link'));
+  readings(2);
+  expect(accepted()).toEqual([TWO]);
+  await unlink(join(folder, 'second/tokens'));
+  readings(2);
+  expect(accepted()).toEqual([TWO]);
+  expect(lines).toHaveLength(2);
+});
 
 test('one file changes nothing while the other one is wrong', async () => {
   const folder = await temporaryFolder();
   const [file, readers] = [join(folder, 'tokens'), join(folder, 'readers')];
-  await writeFile(file, OLD);
-  await writeFile(readers, OTHER);
-  const { accepted, permitted, logged, lines } = await verifier({
-    ACCESS_TOKENS_FILE: file,
-    READ_TOKENS_FILE: readers,
-  });
-  await replace(readers, 'too-short');
-  const wrong = '(line 1 is wrong)';
-  await logged(wrong);
-  await replace(file, `${NEW}\n`);
-  // Again, or whoever withdraws a token would think that it is no longer accepted.
-  await logged(wrong, 2);
-  expect(accepted()).toEqual([OLD, OTHER]);
-  await replace(readers, `${OTHER}\n${OTHER}`);
-  await logged('the accepted tokens have changed');
-  expect(accepted()).toEqual([NEW, OTHER]);
-  expect([await permitted(NEW), await permitted(OTHER)]).toEqual([allPermissions, readOnly]);
-  expect(lines.map(({ level }) => level)).toEqual([50, 50, 30]);
-  expect(JSON.stringify(lines)).not.toContain('-of-the-tests');
+  await writeFile(file, ONE);
+  await writeFile(readers, LONGER);
+  const { accepted, verifyToken, lines } = await verifier({ ACCESS_TOKENS_FILE: file, READ_TOKENS_FILE: readers });
+  await writeFile(readers, 'too-short');
+  readings(2);
+  await writeFile(file, `${TWO}\n`);
+  readings(2);
+  expect(accepted()).toEqual([ONE, LONGER]);
+  await writeFile(readers, `${LONGER}\n${LONGER}`);
+  readings(2);
+  expect(accepted()).toEqual([TWO, LONGER]);
+  expect(await Promise.all([TWO, LONGER].map(verifyToken))).toMatchObject([
+    { permissions: allPermissions },
+    { permissions: readOnly },
+  ]);
+  // Twice, or whoever withdraws a token would think that it is no longer accepted.
+  const wrong = expect.stringContaining('(line 1 is wrong)');
+  expect(lines).toEqual([wrong, wrong, CHANGED]);
+  expect(lines.join()).not.toContain('-of-the-tests');
 });

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { DeliveryObserver, EndpointState } from '../../application/webhooks/ports.ts';
-import { type RequestMetrics, requestMetrics } from './request-metrics.ts';
+import { requestMetrics } from './request-metrics.ts';
 
 /** Where the current values are. */
 export interface Sources {
@@ -19,7 +19,9 @@ export interface Sources {
   readonly ready: () => Promise<unknown>;
 }
 
-export interface Metrics extends Pick<RequestMetrics, 'requestEnded'> {
+export interface Metrics {
+  /** Counts a request: without a status if its client disconnected, without a duration if the parser refused it. */
+  requestEnded(operation?: string, status?: number, error?: number, milliseconds?: number): void;
   /** All current values in Prometheus's text format. */
   text(): Promise<string>;
   /** Counts an INSERT, by the number of its plants. */

@@ -18,22 +18,11 @@ interface EndedRequest {
   readonly milliseconds: number | undefined;
 }
 
-/** Learns which requests have ended. */
-export interface RequestMetrics {
-  /** Counts a request: without a status if its client disconnected, without a duration if the parser refused it. */
-  requestEnded(operation?: string, status?: number, error?: number, milliseconds?: number): void;
-  /**
-   * Lets the defects of these operations, and of requests for none, begin at 0. Prometheus sees an increase only
-   * between two samples, so a series that began with its first defect would hide that defect.
-   */
-  beginDefects(operations: readonly string[]): void;
-}
-
 /**
  * Counts requests and their durations. prom-client takes 7 microseconds to count a request between others' work, and less
  * than one in a loop over many, so they are counted in batches, and before each scrape.
  */
-export function requestMetrics(registry: Registry): RequestMetrics {
+export function requestMetrics(registry: Registry) {
   let pending: EndedRequest[] = [];
   const requests = new Counter({
     name: 'http_requests_total',
@@ -60,11 +49,15 @@ export function requestMetrics(registry: Registry): RequestMetrics {
   }
 
   return {
-    requestEnded(operation = '', status, error, milliseconds) {
+    requestEnded(operation = '', status?: number, error?: number, milliseconds?: number): void {
       pending.push({ operation, status: status ?? 'none', error: error ?? '', milliseconds });
       if (pending.length >= PENDING_MAX) countPending();
     },
-    beginDefects(operations) {
+    /**
+     * Lets the defects of these operations, and of requests for none, begin at 0. Prometheus sees an increase only
+     * between two samples, so a series that began with its first defect would hide that defect.
+     */
+    beginDefects(operations: readonly string[]): void {
       for (const operation of [...operations, '']) {
         for (const status of DEFECT_STATUSES) requests.inc({ operation, status, error: DEFECT }, 0);
       }

@@ -1,4 +1,4 @@
-import type { Change, ChangeFeed, Changes, ChangesQuery } from '../ports.ts';
+import type { Change, Changes, ChangesQuery, PlantRepository } from '../ports.ts';
 import type { Entry, ReadEntries } from '../webhooks/ports.ts';
 import { decodeCursor, encodeCursor, isAfter, nextCursor, START } from './cursor.ts';
 import { heldBackTime, LONG } from './held-back.ts';
@@ -49,7 +49,7 @@ export function changeLog(reader: LogReader & { readonly partForWebhooks?: LogRe
     }
   }
 
-  const readChanges: ChangeFeed['readChanges'] = async (query) => {
+  const readChanges: PlantRepository['readChanges'] = async (query) => {
     const page = await readPage(query);
     const seconds = await heldBack.seconds();
     return seconds > LONG ? { ...page, heldBackSeconds: Math.floor(seconds) } : page;

@@ -1,6 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import type { Order } from '../../../src/application/ports.ts';
 import { MAX_INT64, MIN_INT64, type NewPlant } from '../../../src/domain/plant.ts';
 import { many } from '../../support/plants/plant-lines.ts';
 import { LONG, ODD } from './odd-texts.ts';
@@ -26,7 +25,7 @@ export function listsPlants(open: Open): void {
         within: fc.tuple(fc.bigInt(0n, 76n), fc.bigInt(0n, 76n)),
         tag: fc.constantFrom(...tags, undefined, undefined, 'none', 'undefined'),
         name: fc.constantFrom(undefined, undefined, 'Plant ', '2', 'T -', 'none'),
-        order: fc.constantFrom<Order>('asc', 'desc'),
+        order: fc.constantFrom('asc' as const, 'desc' as const),
       });
       const property = fc.asyncProperty(range, fc.integer({ min: 1, max: 25 }), async (drawn, count) => {
         const { start, within, tag, name, order } = drawn;

@@ -1,4 +1,4 @@
-import type { Change, ChangeFeed } from '../../../src/application/ports.ts';
+import type { Change, PlantRepository } from '../../../src/application/ports.ts';
 import type { NewPlant } from '../../../src/domain/plant.ts';
 import type { ApiClient } from '../api-client.ts';
 import { exactJson } from './plant-lines.ts';
@@ -10,13 +10,19 @@ export const deletion = (id: bigint): Change => ({ id, deleted: true });
 const never = new AbortController().signal;
 
 /** Reads a page. @param wait milliseconds */
-export function readPage(feed: ChangeFeed, after: string | undefined, limit = 10, wait = 0, signal = never) {
+export function readPage(
+  feed: Pick<PlantRepository, 'readChanges'>,
+  after: string | undefined,
+  limit = 10,
+  wait = 0,
+  signal = never,
+) {
   return feed.readChanges({ after, limit, wait, signal });
 }
 
 /** Reads from a position until nothing is new. */
 export async function readToEnd(
-  feed: ChangeFeed,
+  feed: Pick<PlantRepository, 'readChanges'>,
   after?: string,
   limit: number | (() => number) = 1_000,
 ): Promise<{ changes: Change[]; pages: Change[][]; next: string }> {

@@ -56,7 +56,7 @@ export function overviewOperations(
       response: jsonResponse(TagList),
       statuses: [501],
       async handle({ query: { limit = DEFAULT_LIMIT, after }, signal }) {
-        const { tags, next } = await during(search, () => listTags({ after, limit, signal: signal() }));
+        const { tags, next } = await during(search, () => listTags(after, limit, signal()));
         return { tags: [...tags], ...(next !== undefined && { next: placeOf(next) }) };
       },
     }),
