@@ -52,7 +52,7 @@ const live = following({ list, choices, apply, trouble, failed });
 function updated() {
   table.update();
   const [count, selected] = [list.rows().length, selection.rows().length];
-  if (count > 0 && !hasAsked) void askPermission();
+  if (list.loaded() > 0 && !hasAsked) void askPermission();
   classList.toggle('selecting', selected > 0);
   write('selected', `${numberOf(selected)} selected`);
   const isLimited = fields.update();
@@ -91,11 +91,11 @@ function done(/** @type {Plant} */ plant, /** @type {Former | undefined} */ form
 const changed = (/** @type {(Node | string)[]} */ words, /** @type {Former[]} */ former) =>
   undo.say(words, former.length > 0 ? () => several.restore(former) : undefined);
 
-/** Who may change the first plant may change several. */
+/** Who may change the first plant may change others. */
 async function askPermission() {
   hasAsked = true;
   try {
-    const { headers } = await send('GET', `plants/${list.rows()[0]?.id}`, { signal });
+    const { headers } = await send('GET', `plants/${list.first()?.id}`, { signal });
     classList.toggle('may-change', headers.get('Allow')?.includes('PUT'));
   } catch {
     hasAsked = false;

@@ -11,12 +11,13 @@ export function workDialog(/** @type {string} */ id) {
   const isRunning = () => dialog.matches('.running[open]');
   onClick(`${id}-stop`, signals);
   onClick(`${id}-close`, () => dialog.close());
+  // The event is late: the dialog may be open again.
+  dialog.addEventListener('close', () => dialog.open || signals());
   addEventListener('beforeunload', (event) => isRunning() && event.preventDefault());
 
   return {
     dialog,
     bar: byId(`${id}-progress`, HTMLProgressElement),
-    refusals: byId(`${id}-refused`, HTMLTextAreaElement),
     isRunning,
     stop: () => void signals(),
     /** Stops what is not finished, and takes its words away. */

@@ -30,7 +30,7 @@ const WORDS = {
  */
 export function severalPlants(selection, choices, { apply, failed, done: report }) {
   const job = workDialog('several');
-  const { dialog, bar, refusals } = job;
+  const { dialog, bar } = job;
   const form = byId('several-form', HTMLFormElement);
   const tagField = textField('several-tag', 200);
   const offerTags = choices.offer('several-tags', byId('several-tag', HTMLTextAreaElement));
@@ -39,14 +39,14 @@ export function severalPlants(selection, choices, { apply, failed, done: report 
 
   function show(/** @type {'asking' | 'running' | 'finished'} */ state, /** @type {number} */ count) {
     write('several-title', `${WORDS[kind][0]} ${plantsOf(count)}${state === 'asking' ? '?' : ''}`);
-    job.show(state, kind, refusals.value && 'has-refused');
+    job.show(state, kind);
   }
 
   function begin(/** @type {keyof typeof WORDS} */ work) {
     kind = work;
     job.begin();
     write('several-sums');
-    refusals.value = '';
+    write('several-refused');
   }
 
   function ask(/** @type {'deleting' | 'tagging'} */ work) {
@@ -108,7 +108,7 @@ export function severalPlants(selection, choices, { apply, failed, done: report 
           // A token that may not change one plant may change none.
           if (error.cause === 40300) throw error;
           refused++;
-          refusals.value += `${item.id}: ${error.message}\n`;
+          byId('several-refused', HTMLElement).append(`${item.id}: ${error.message}\n`);
         }
         sum();
       }

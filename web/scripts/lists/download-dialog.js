@@ -1,11 +1,13 @@
 /** @import { Failed } from '../api.js' */
 /** @import { PlantList } from '../table/plants.js' */
 /** @import { View } from '../table/view.js' */
-import { byId, latest, make, write } from '../dom.js';
+import { byId, write } from '../dom.js';
 import { errorOf } from '../errors.js';
 import { queryOf } from '../table/view.js';
 import { nodesOf } from '../texts.js';
 import { currentToken } from '../token.js';
+import { workDialog } from '../work-dialog.js';
+import { save } from './files.js';
 
 /**
  * In CSV: cells that spreadsheets alter. They keep 15 digits of a number, and take no zeros before it; 1/2 becomes a date, 1E5
@@ -13,10 +15,10 @@ import { currentToken } from '../token.js';
  */
 const ALTERED =
   /(?<=[,;\t\n]"?)(?:-?\d{16,}|0\d+|\d{1,4}[-/.]\d{1,2}(?:[-/.]\d{1,4})?|\d+E\d+|(?:=|[+@-](?!\d))[^\n,;\t"]{1,30})(?=["\r,;\t])/g;
-/** How many of them are shown. */
-const SHOWN = 5;
-/** Characters at the end of a chunk that may be the beginning of such a cell. */
-const ALTERED_LENGTH = 40;
+/** Such cells that are shown, and characters at the end of a chunk that may be the beginning of one. */
+const [SHOWN_MAX, ALTERED_LENGTH] = [5, 40];
+const ADVICE = `To keep such texts, do not open the file, but import it with all columns as Text: in Excel by Data, From Text/CSV,
+  Transform Data, in LibreOffice by a click on the head of each column as it asks.`;
 
 /** Where a comma is the decimal sign, spreadsheets take semicolons to separate cells. */
 const separator = Intl.NumberFormat().format(0.5).includes(',') ? ';' : ',';
@@ -27,15 +29,9 @@ export function downloadDialog(
   /** @type {PlantList} */ list,
   /** @type {Failed} */ failed,
 ) {
-  const [dialog, form] = [byId('download', HTMLDialogElement), byId('download-form', HTMLFormElement)];
+  const { begin, show } = workDialog('download');
   const isForSpreadsheets = byId('download-csv', HTMLInputElement);
-  const visits = latest();
-  let signal = visits();
   let chosen = view();
-
-  function clear() {
-    for (const what of ['problem', 'progress', 'done', 'altered']) write(`download-${what}`);
-  }
 
   /** Reads all of them before any is saved: a list that breaks off must not look like a whole one. */
   async function download(/** @type {AbortSignal} */ signal) {
@@ -48,42 +44,29 @@ export function downloadDialog(
     const response = await fetch(`plants?${query}`, { headers, signal, redirect: 'manual' }).catch(() => undefined);
     const isList = response?.ok && response.headers.get('Content-Type')?.startsWith(type);
     if (!response || !isList) throw errorOf(response, await response?.json().catch(() => undefined));
-    // Excel takes a list without a byte order mark for one in another encoding. Blobs are outside of the page's memory.
-    const blobs = isCsv ? [new Blob(['\uFEFF'])] : [];
-    const [reader, decoder] = [response.body?.getReader(), new TextDecoder()];
-    const altered = /** @type {Set<string>} */ (new Set());
-    const scan = (/** @type {string} */ text) => {
-      for (const [cell] of isCsv && altered.size < SHOWN ? text.matchAll(ALTERED) : []) altered.add(cell);
-    };
-    let [octets, end] = [0, ''];
-    for (;;) {
-      const { done, value } = (await reader?.read().catch(() => undefined)) ?? {};
-      if (done) break;
-      if (value === undefined) throw new Error('The connection broke off, so nothing was saved. Download it again.');
-      blobs.push(new Blob([value]));
-      octets += value.length;
-      write('download-progress', sizeOf(octets));
-      const text = end + decoder.decode(value, { stream: true });
-      if (!ids) scan(text);
-      end = text.slice(-ALTERED_LENGTH);
-    }
+    // Browsers keep a Blob outside of the page's memory.
+    const whole = await response.blob().catch(() => undefined);
+    if (!whole) throw new Error('The connection broke off, so nothing was saved. Download it again.');
+    const blob = ids ? new Blob(recordsWith(ids, await whole.text(), isCsv)) : whole;
+    const altered = isCsv ? await alteredIn(blob) : [];
+    signal.throwIfAborted();
     const file = isCsv ? 'plants.csv' : 'plants.ndjson';
-    const all = new Blob(blobs, { type });
-    const records = ids && recordsWith(ids, await all.text(), isCsv);
-    if (records) scan(records.join(''));
-    save(records ? new Blob(records, { type }) : all, file);
-    write('download-progress');
-    write('download-done', `Saved as ${file}, ${sizeOf(octets)}.`);
-    write('download-altered', [...altered].slice(0, SHOWN).join(', '));
+    // Excel takes a list without a byte order mark for one in another encoding.
+    save(new Blob(isCsv ? ['\uFEFF', blob] : [blob], { type }), file);
+    write('download-done', `Saved as ${file}.`);
+    const words = altered.length > 0 ? `Spreadsheets would alter ${altered.join(', ')}. ${ADVICE}` : '';
+    write('download-trouble', words);
+    show('finished');
   }
 
-  form.onsubmit = async (event) => {
+  byId('download-form', HTMLFormElement).onsubmit = (event) => {
     event.preventDefault();
-    const own = signal;
-    clear();
-    dialog.className = 'running';
-    await download(own).catch((error) => own.aborted || failed(error, 'download-problem'));
-    if (!own.aborted) dialog.className = '';
+    const { signal } = begin();
+    show('running');
+    void download(signal).catch((error) => {
+      show('asking');
+      if (!signal.aborted) failed(error, 'download-problem');
+    });
   };
   byId('download-list', HTMLElement).onclick = () => {
     chosen = view();
@@ -92,14 +75,9 @@ export function downloadDialog(
     const withName = name === undefined ? [] : [' that are found by ', ...nodesOf(name)];
     const limits = [...withTag, ...(untagged ? [' without a tag'] : []), ...withName];
     write('download-what', limits.length > 0 ? 'The plants' : 'All plants', ...limits);
-    clear();
-    signal = visits();
-    dialog.className = '';
-    dialog.showModal();
+    begin();
+    show('asking');
   };
-  byId('download-close', HTMLElement).onclick = () => dialog.close();
-  // The event is late: the dialog may be open again.
-  dialog.onclose = () => dialog.open || visits();
 }
 
 /** The records of these plants, and the line that names the columns. */
@@ -109,13 +87,17 @@ function recordsWith(/** @type {Set<bigint>} */ ids, /** @type {string} */ list,
   return records.filter((record) => !idOf.test(record) || ids.has(BigInt(idOf.exec(record)?.[1] ?? '')));
 }
 
-/** Has the browser save this, as it saves downloads. */
-export function save(/** @type {Blob} */ blob, /** @type {string} */ name) {
-  const href = URL.createObjectURL(blob);
-  make('a', { href, download: name }).click();
-  // Some browsers ask where to before they read it.
-  setTimeout(() => URL.revokeObjectURL(href), 60_000);
+/** The first cells of CSV that spreadsheets alter. */
+async function alteredIn(/** @type {Blob} */ list) {
+  const altered = /** @type {Set<string>} */ (new Set());
+  let end = '';
+  const scan = (/** @type {string} */ text) => {
+    for (const [cell] of altered.size < SHOWN_MAX ? (end + text).matchAll(ALTERED) : []) altered.add(cell);
+    end = text.slice(-ALTERED_LENGTH);
+  };
+  await list
+    .stream()
+    .pipeThrough(new TextDecoderStream())
+    .pipeTo(new WritableStream({ write: scan }));
+  return [...altered].slice(0, SHOWN_MAX);
 }
-
-export const sizeOf = (/** @type {number} */ octets) =>
-  octets < 1e6 ? `${Math.ceil(octets / 1e3)} kB` : `${(octets / 1e6).toFixed(1)} MB`;

@@ -1,13 +1,14 @@
 /** @import { List, Reading } from './list-reader.js' */
 import { findLayout } from '../../../src/lists/columns.js';
 import { byId, write } from '../dom.js';
+import { nodesOf } from '../texts.js';
 
 /** What a column may be, and what is offered for there being none. */
 const NONE = /** @type {const} */ ({ id: 'none', name: 'choose one', tag: 'none' });
 
 const [form, from] = [byId('import-form', HTMLFormElement), byId('import-from', HTMLInputElement)];
 const [replaces, skip] = [byId('import-replace', HTMLInputElement), byId('import-skip', HTMLInputElement)];
-const named = byId('import-named', HTMLInputElement);
+const [csv, named] = [byId('import-columns', HTMLFieldSetElement), byId('import-named', HTMLInputElement)];
 const menu = (/** @type {string} */ field) => byId(`import-${field}`, HTMLSelectElement);
 
 const option = (/** @type {string} */ text, /** @type {string | number} */ value) =>
@@ -19,24 +20,20 @@ function offer(field, options, value) {
   menu(field).value = value;
 }
 
+const sizeOf = (/** @type {number} */ octets) =>
+  octets < 1e6 ? `${Math.ceil(octets / 1e3)} kB` : `${(octets / 1e6).toFixed(1)} MB`;
+
 /** Offers what a list may be, and chooses what was found or is proposed. @param {List} list @param {bigint} firstId */
-export function fillForm({ encoding, encodings, sheets, sheet, layout }, firstId) {
-  const states = { csv: layout, 'has-encodings': encodings.length > 0, 'has-sheets': sheets.length > 1 };
-  for (const [state, isIt] of Object.entries(states)) form.classList.toggle(state, Boolean(isIt));
-  offer(
-    'encoding',
-    encodings.map((one) => option(`${one.sample} (${one.encoding})`, one.encoding)),
-    encoding,
-  );
-  offer(
-    'sheet',
-    sheets.map((name) => option(name, name)),
-    sheet,
-  );
+export function fillForm({ file, encoding, encodings, sheets, sheet, layout }, firstId) {
+  const facts = [sizeOf(file.size), encoding].filter(Boolean);
+  write('import-what', ...nodesOf(file.name), `, ${facts.join(', ')}`);
+  const samples = encodings.map((one) => option(`${one.sample} (${one.encoding})`, one.encoding));
+  const own = sheets.map((name) => option(name, name));
+  offer('encoding', samples, encoding);
+  offer('sheet', own, sheet);
   from.value = `${firstId}`;
-  [skip.checked, skip.disabled] = [true, false];
-  write('import-compared');
-  menu('name').required = layout !== undefined;
+  skip.checked = true;
+  csv.disabled = layout === undefined;
   if (layout === undefined) return;
   const { names, header, doubt } = layout;
   named.checked = header > 0;
@@ -61,26 +58,14 @@ export function readForm(/** @type {List} */ list) {
   const hasIds = list.layout ? menu('id').value !== '' : list.hasIds;
   from.disabled = hasIds;
   // The numbers of a list could be those of any plants.
-  replaces.disabled = !hasIds;
+  replaces.disabled = !hasIds || !document.body.matches('.may-change');
   if (!form.checkValidity()) return undefined;
   const columns = Object.keys(NONE).map((field) => `${field}=${menu(field).value}`);
   const header = named.checked ? list.layout?.header || 1 : 0;
   const layout = list.layout && findLayout(list.text, { columns: columns.join(), header, isNumbered: !hasIds });
-  const existing = hasIds && replaces.checked ? 'replace' : 'keep';
+  const existing = !replaces.disabled && replaces.checked ? 'replace' : 'keep';
   return { list, layout, existing, idsFrom: hasIds ? undefined : BigInt(from.value) };
 }
 
 /** Whether plants whose names are stored are left out of a list. */
 export const skipsNames = () => !from.disabled && skip.checked;
-
-/**
- * Stores all plants of a list, since there are too many to compare its names.
- *
- * @param {string | null} former the first id of a list of this name before: again, its plants get the same ids
- */
-export function addSameNames(former) {
-  [skip.checked, skip.disabled] = [false, true];
-  const again = ` A list of this name had these numbers before. For another list, ${from.value} is free.`;
-  write('import-compared', `There are too many plants to compare their names.${former === null ? '' : again}`);
-  from.value = former ?? from.value;
-}

@@ -4,20 +4,18 @@
 import { plantIn } from '../../../src/lists/records.js';
 import { byId, make, onClick, write } from '../dom.js';
 import { nodesOf, numberOf } from '../texts.js';
-import { save } from './download-dialog.js';
+import { save } from './files.js';
 
 /** What is shown of refusals, first plants, replaced ones, and ids that come twice. */
-const [REFUSALS, PLANTS, CHANGES, TWICE] = [300, 5, 20, 10];
+const [REFUSALS_MAX, PLANTS_MAX, CHANGES_MAX, TWICE_MAX] = [300, 5, 20, 10];
 /** Ids that are kept, as many as the table has rows. */
-const MAX_IDS = 50_000;
+const IDS_MAX = 50_000;
 const WORDS = ['read', 'new', 'replaced', 'there already', 'whose names are there already', 'refused'];
 
-const [plants, changes] = [byId('import-plants', HTMLElement), byId('import-changes', HTMLElement)];
-const [form, refusals] = [byId('import-form', HTMLElement), byId('import-refused', HTMLTextAreaElement)];
-
-/** @param {HTMLElement} table @param {number} most @param {(string | Node)[][]} cells */
+/** @param {string} table @param {number} most @param {(string | Node)[][]} cells */
 function addRow(table, most, ...cells) {
-  if (table.children.length < most) table.append(make('tr', {}, ...cells.map((nodes) => make('td', {}, ...nodes))));
+  const body = byId(table, HTMLElement);
+  if (body.children.length < most) body.append(make('tr', {}, ...cells.map((nodes) => make('td', {}, ...nodes))));
 }
 
 const tagOf = (/** @type {Plant} */ { tag }) =>
@@ -37,53 +35,46 @@ export function importReport(/** @type {Reading} */ { list, layout, existing }) 
     const head = layout ? `\uFEFF${layout.head}` : '';
     save(new Blob([head, ...rejected]), `${list.file.name}.rejected.${layout ? 'csv' : 'ndjson'}`);
   });
-  for (const element of [plants, changes]) element.replaceChildren();
-  refusals.value = '';
-  form.classList.remove('has-refused', 'has-taken');
+  const { classList } = byId('import-form', HTMLElement);
+  classList.remove('has-taken');
+  for (const what of ['plants', 'changes', 'refused']) write(`import-${what}`);
 
   function draw() {
     const parts = sums.flatMap((sum, n) => (sum > 0 ? `${numberOf(sum)} ${WORDS[n]}` : []));
     write('import-sums', parts.join(', '));
     write('import-ignored', ignored.size > 0 ? `Not stored: ${[...ignored].join(', ')}` : '');
-    const more = twice.length > TWICE ? ` and ${numberOf(twice.length - TWICE)} more` : '';
+    const more = twice.length > TWICE_MAX ? ` and ${numberOf(twice.length - TWICE_MAX)} more` : '';
     const which = existing === 'keep' ? 'first' : 'last';
-    const ids = `${twice.slice(0, TWICE).join(', ')}${more}. Only the ${which} plant of each is stored.`;
+    const ids = `${twice.slice(0, TWICE_MAX).join(', ')}${more}. Only the ${which} plant of each is stored.`;
     write('import-twice', twice.length > 0 ? `Ids that come twice: ${ids}` : '');
   }
 
   function add(/** @type {Answer} */ { sent, refused, records, created, changed, unchanged, leftOut, ...outcome }) {
+    for (const { row, problem } of refused.slice(0, Math.max(0, REFUSALS_MAX - (sums.at(-1) ?? 0))))
+      byId('import-refused', HTMLElement).append(`Row ${numberOf(row)}: ${problem}\n`);
     const counts = [records, created, changed, unchanged, leftOut, refused.length];
-    const sumBefore = sums.at(-1) ?? 0;
     sums = sums.map((sum, n) => sum + (counts[n] ?? 0));
-    for (const { row, problem } of refused.slice(0, Math.max(0, REFUSALS - sumBefore)))
-      refusals.value += `Row ${numberOf(row)}: ${problem}\n`;
-    const sum = sumBefore + refused.length;
-    write('import-refused-label', `Refused${sum > REFUSALS ? `, the first ${REFUSALS} of ${numberOf(sum)}` : ''}`);
     rejected.push(new Blob(refused.map(({ raw }) => (raw.endsWith('\n') ? raw : `${raw}\n`))));
-    if (refused.length > 0) form.classList.add('has-refused');
-    if (refused.some(({ error }) => error === 40009)) form.classList.add('has-taken');
+    if (refused.some(({ error }) => error === 40009)) classList.add('has-taken');
     for (const name of outcome.ignored) ignored.add(name);
     for (const { before, after } of outcome.changes ?? []) {
       const texts = [before, after].map((plant) => [...nodesOf(plant.name), ' ', ...tagOf(plant)]);
-      addRow(changes, CHANGES, [`${after.id}`], ...texts);
+      addRow('import-changes', CHANGES_MAX, [`${after.id}`], ...texts);
     }
     const refusedRows = new Set(refused.map(({ row }) => row));
-    for (const record of rows.size < MAX_IDS ? sent : []) {
+    for (const record of rows.size < IDS_MAX ? sent : []) {
       for (const plant of plantIn(record)) {
         const { id, name } = plant;
         if (rows.has(id)) twice.push(`${id} (rows ${rows.get(id)} and ${record.row})`);
         rows.set(id, record.row);
         if (!refusedRows.has(record.row)) stored.add(id);
-        addRow(plants, PLANTS, [`${id}`], nodesOf(name), tagOf(plant));
+        addRow('import-plants', PLANTS_MAX, [`${id}`], nodesOf(name), tagOf(plant));
       }
     }
     draw();
   }
 
   draw();
-  return {
-    add,
-    /** The ids of plants that are stored. */
-    stored,
-  };
+  /** `stored` has the ids of plants that are stored. */
+  return { add, stored };
 }

@@ -12,6 +12,7 @@ import { matching, ordered, queryOf } from './view.js';
  * @property {(view: View) => void} show
  * @property {(view: View) => number} count how many of the loaded ones another view would show
  * @property {() => number} loaded how many are loaded, shown or not
+ * @property {() => Row | undefined} first the first that is loaded, shown or not
  * @property {() => Set<bigint> | undefined} ids those of all plants; undefined if not all are here
  * @property {() => bigint | undefined} from the id with which the rows begin, unless they begin with the first one
  * @property {() => boolean} hasMore
@@ -84,6 +85,7 @@ export function plantList({ updated, ...events }, view) {
     },
     count: (other) => matching(plants.rows(), other).length,
     loaded: () => plants.rows().length,
+    first: () => plants.rows()[0],
     ids: () => (isLarge || !isWhole() ? undefined : new Set(plants.rows().map(({ id }) => id))),
     from: plants.from,
     hasMore: plants.hasMore,
