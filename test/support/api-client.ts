@@ -16,8 +16,6 @@ export interface ApiResponse {
 interface ApiRequest {
   readonly body?: string;
   readonly ifMatch?: string | undefined;
-  /** Of the body; JSON unless another is given. */
-  readonly type?: string;
 }
 
 export interface ApiClient {
@@ -37,9 +35,8 @@ export function apiClient(url: string, token = TOKEN): ApiClient {
   const close = () => agent.destroy();
   atEnd(close);
   return {
-    async send(method, path, { body, ifMatch, type } = {}) {
-      const own = { ...(ifMatch !== undefined && { 'If-Match': ifMatch }), ...(type && { 'Content-Type': type }) };
-      const headers = { Authorization: `Bearer ${token}`, ...own };
+    async send(method, path, { body, ifMatch } = {}) {
+      const headers = { Authorization: `Bearer ${token}`, ...(ifMatch !== undefined && { 'If-Match': ifMatch }) };
       const response = await exchange(url + path, { method, headers, agent }, body);
       const error = response.status >= 400 ? Number(/"error":(\d+)/.exec(response.body)?.[1]) : undefined;
       return { status: response.status, error, body: response.body, etag: response.headers.etag };

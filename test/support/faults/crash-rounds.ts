@@ -49,8 +49,6 @@ export async function startMortalService(environment: () => Record<string, strin
   await start();
   return {
     url: `http://127.0.0.1:${port}`,
-    signal: (signal: NodeJS.Signals) => running.kill(signal),
-    kill,
     whileDown,
     restart: () => whileDown(async () => {}),
   };

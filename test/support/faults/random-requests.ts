@@ -6,7 +6,7 @@ import { isPlant, newHistory, onlyIf, type State } from '../linearizability.ts';
 
 /*
  * Creations, changes, deletions, reads and their late retries, racing for few ids, and purges; and whether the answers can
- * be true.
+ * be true. Imports are in the simulation.
  */
 
 const CLIENTS = 32;
@@ -33,15 +33,6 @@ const definiteOutcomes: Record<string, (before: State, sent: Sent) => State | un
   'POST 200': (before, { content }) => (before === 'absent' || before === content ? content : undefined),
   'POST 40009': (before, { content }) => (isPlant(before) && before !== content ? before : undefined),
   'POST 40010': onlyIf((before) => before === 'deleted'),
-  'IMPORT created': (before, { content }) => (before === 'absent' ? content : undefined),
-  // It may have been created by the import itself, in an earlier attempt inside whose outcome was not known.
-  'IMPORT unchanged': (before, { content }) => (before === 'absent' || before === content ? content : undefined),
-  'IMPORT 40009': (before, { content }) => (isPlant(before) && before !== content ? before : undefined),
-  'IMPORT 40010': onlyIf((before) => before === 'deleted'),
-  'REPLACE created': (before, { content }) => (before === 'absent' ? content : undefined),
-  'REPLACE unchanged': (before, { content }) => (before === 'absent' || before === content ? content : undefined),
-  'REPLACE changed': (before, { content }) => (isPlant(before) ? content : undefined),
-  'REPLACE 40010': onlyIf((before) => before === 'deleted'),
   'GET 200': (before, { seen }) => (before === seen ? before : undefined),
   'PUT 200': (before, { content, expected }) =>
     isPlant(before) && (expected === undefined || before === expected || before === content) ? content : undefined,
@@ -62,17 +53,7 @@ const definiteOutcomes: Record<string, (before: State, sent: Sent) => State | un
 export const allDefinite: readonly string[] = Object.keys(definiteOutcomes).sort();
 
 /** What may still happen, at any later time, after 503. */
-const successes: Record<string, string> = {
-  POST: 'POST 200',
-  PUT: 'PUT 200',
-  DELETE: 'DELETE 204',
-  IMPORT: 'POST 200',
-  REPLACE: 'REPLACE',
-};
-const laterOutcomes: typeof definiteOutcomes = {
-  ...definiteOutcomes,
-  REPLACE: (before, { content }) => (before === 'deleted' ? undefined : content),
-};
+const successes: Record<string, string> = { POST: 'POST 200', PUT: 'PUT 200', DELETE: 'DELETE 204' };
 
 /**
  * Sends requests to all instances until it is over.
@@ -96,33 +77,26 @@ export async function sendRandomRequests(
     const newest = Math.floor(n / REQUESTS_PER_ID) + WINDOW;
     // Some are late retries for ids that were used long ago.
     const id = randomInt(8) === 0 ? randomInt(newest) : newest - randomInt(WINDOW);
-    const methods = ['POST', 'POST', 'PUT', 'PUT', 'PUT', 'GET', 'GET', 'IMPORT', 'REPLACE'] as const;
+    const methods = ['POST', 'POST', 'POST', 'PUT', 'PUT', 'PUT', 'PUT', 'GET', 'GET'] as const;
     const method = methods[randomInt(methods.length)] ?? 'GET';
     const kind = randomInt(25) === 0 ? 'DELETE' : method;
     const [name, tag] = [`${randomInt(3)}`, 'tag'];
     const known = etags.get(id) ?? [];
     const isConditional = (kind === 'PUT' || kind === 'DELETE') && known.length > 0 && randomInt(2) === 0;
     const [ifMatch, expected] = (isConditional ? known[Math.max(0, known.length - 1 - randomInt(3))] : []) ?? [];
-    const isImport = kind === 'IMPORT' || kind === 'REPLACE';
-    const body = JSON.stringify(kind === 'POST' || isImport ? { id, name, tag } : { name, tag });
+    const body = JSON.stringify(kind === 'POST' ? { id, name, tag } : { name, tag });
     const from = history.tick();
-    const query = `existing=${kind === 'REPLACE' ? 'replace' : 'keep'}`;
-    const response = isImport
-      ? await client.send('POST', `/import?${query}`, { body, type: 'application/x-ndjson' })
-      : await client.send(kind, kind === 'POST' ? '/plants' : `/plants/${id}`, {
-          ...((kind === 'POST' || kind === 'PUT') && { body }),
-          ifMatch,
-        });
-    // One of more imports than there may be at once has no effect.
-    if (isImport && response.status === 503 && response.body.includes('too many requests')) return;
-    const seen = isImport ? undefined : seenIn(response);
+    const response = await client.send(kind, kind === 'POST' ? '/plants' : `/plants/${id}`, {
+      ...((kind === 'POST' || kind === 'PUT') && { body }),
+      ifMatch,
+    });
+    const seen = seenIn(response);
     if (response.etag !== undefined && seen !== undefined) etags.set(id, [...known, [response.etag, seen]]);
-    const outcome = isImport && response.status === 200 ? outcomeOf(response.body) : undefined;
-    const answer = `${kind} ${outcome ?? response.error ?? response.status}`;
+    const answer = `${kind} ${response.error ?? response.status}`;
     counts.set(answer, (counts.get(answer) ?? 0) + 1);
     const sent = { content: stateOf(name, tag), expected, seen };
     const isOpen = response.status === 503;
-    const effect = laterOutcomes[(isOpen ? successes[kind] : answer) ?? ''];
+    const effect = definiteOutcomes[(isOpen ? successes[kind] : answer) ?? ''];
     const text = `${answer} ${sent.content}${expected === undefined ? '' : ` if ${expected}`} -> ${seen ?? ''}`;
     const apply = (before: State) => effect?.(before, sent);
     if (!isOpen) history.wrote(BigInt(id), from, history.tick(), text, apply);
@@ -164,13 +138,6 @@ export async function sendRandomRequests(
       return history.contradictions();
     },
   };
-}
-
-/** What became of the only record of an import. */
-function outcomeOf(body: string): string {
-  const { created, changed, refused } = JSON.parse(body);
-  if (created > 0 || changed > 0) return created > 0 ? 'created' : 'changed';
-  return refused[0]?.error ?? 'unchanged';
 }
 
 /** The plant in the body of a response. */

@@ -264,17 +264,6 @@ describe('on a Postgres', () => {
       expect(taken.toSorted((a, b) => a - b)[5]).toBeLessThan(100);
     });
 
-    test('ends when the service stops, at once for those who come later', async () => {
-      const after = await store.end();
-      const nothing = { changes: [], next: after, atEnd: true };
-      const stopped = readPage(store.plants, after, 10, 60_000);
-      // By then it waits.
-      expect(await readPage(store.plants, after, 10, 1)).toEqual(nothing);
-      store.plants.stopWaiting();
-      expect(await stopped).toEqual(nothing);
-      expect(await readPage(store.plants, after, 10, 60_000)).toEqual(nothing);
-    });
-
     test('costs one probe at a time, whoever waits, and then a page for each', async () => {
       await store.add(1n);
       const after = await store.end();
