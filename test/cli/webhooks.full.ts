@@ -119,12 +119,12 @@ test('reads do not wait for the row of an endpoint that a read-only server canno
 });
 
 test('over TLS, sends only to whom Node.js or NODE_EXTRA_CA_CERTS certifies', async () => {
-  const [known, elsewhere, unknown] = ['localhost', 'elsewhere.example', 'localhost'].map(selfSignedCertificate);
+  const [known, elsewhere] = [selfSignedCertificate('localhost'), selfSignedCertificate('elsewhere')];
   const certified = await startReceiver(known);
-  const refused = [await startReceiver(elsewhere), await startReceiver(unknown)];
+  const refused = [await startReceiver(elsewhere), await startReceiver(selfSignedCertificate('other-localhost'))];
   const folder = await temporaryFolder();
   const NODE_EXTRA_CA_CERTS = join(folder, 'authorities.pem');
-  await writeFile(NODE_EXTRA_CA_CERTS, `${known?.certificate}${elsewhere?.certificate}`);
+  await writeFile(NODE_EXTRA_CA_CERTS, known.certificate + elsewhere.certificate);
   const webhooks = webhooksTo(certified.url, ...refused.map(({ url }) => url));
   const { url: DATABASE_URL } = await migratedDatabase();
   const service = await startService(folder, { DATABASE_URL, ACCESS_TOKENS: TOKEN, NODE_EXTRA_CA_CERTS, ...webhooks });

@@ -46,7 +46,7 @@ beforeAll(async () => {
   const { certificate: cert, key } = selfSignedCertificate('localhost');
   certificate = { cert, key };
   await writeFile(join(folder, 'trusted.pem'), cert);
-  await writeFile(join(folder, 'other.pem'), selfSignedCertificate('localhost').certificate);
+  await writeFile(join(folder, 'other.pem'), selfSignedCertificate('other-localhost').certificate);
   const tlsFiles = { 'pg_hba.conf': HBA, 'server.crt': cert, 'server.key': key };
   socketFolder = join(folder, 'project:region:instance');
   await mkdir(socketFolder);
