@@ -1,3 +1,4 @@
+import { globSync } from 'node:fs';
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import type { Database } from '../../src/adapters/postgres/database.ts';
 import { execute } from '../../tooling/execute.ts';
@@ -101,9 +102,10 @@ test('passes every test over HTTP that a service on Postgres does', async () => 
     'test/service',
     'test/round-trip.test',
     'test/adapters/metrics/metrics.test',
-    'test/fuzz/fuzz.test',
+    'test/fuzz/fuzz',
     'test/adapters/plant-repository',
   ];
+  expect(files.filter((file) => globSync(projectFile(`${file}*`)).length === 0)).toEqual([]);
   // Whether PgBouncer's own connections live is its affair.
   const all = ['--testNamePattern', '^(?!.*logs a lost connection once)'];
   const run = startNode(['--experimental-vm-modules', ...jest, ...files, ...all], projectFile('.'), {
