@@ -3,8 +3,7 @@
 /** @import { View } from '../table/view.js' */
 import { byId, write } from '../dom.js';
 import { errorOf } from '../errors.js';
-import { queryOf } from '../table/view.js';
-import { nodesOf } from '../texts.js';
+import { isFiltered, queryOf } from '../table/view.js';
 import { currentToken } from '../token.js';
 import { workDialog } from '../work-dialog.js';
 import { save } from './files.js';
@@ -70,11 +69,7 @@ export function downloadDialog(
   };
   byId('download-list', HTMLElement).onclick = () => {
     chosen = view();
-    const { tag, name, untagged } = chosen;
-    const withTag = tag === undefined ? [] : [' with the tag ', ...nodesOf(tag)];
-    const withName = name === undefined ? [] : [' that are found by ', ...nodesOf(name)];
-    const limits = [...withTag, ...(untagged ? [' without a tag'] : []), ...withName];
-    write('download-what', limits.length > 0 ? 'The plants' : 'All plants', ...limits);
+    write('download-what', isFiltered(chosen) ? 'The plants that you search for' : 'All plants');
     begin();
     show('asking');
   };

@@ -5,10 +5,10 @@ import { byId, onClick, write } from '../dom.js';
 import { freeId, highestPlant } from '../free-id.js';
 import { workDialog } from '../work-dialog.js';
 import { onDrop } from './files.js';
-import { fillForm, readForm, skipsNames } from './import-form.js';
+import { fillForm, readForm } from './import-form.js';
 import { importReport } from './import-report.js';
 import { readList } from './list-reader.js';
-import { listSender, storedNames } from './list-sender.js';
+import { listSender } from './list-sender.js';
 
 /** Batches of a list that are checked before it is imported. */
 const CHECKED_MAX = 20;
@@ -58,17 +58,11 @@ export function importDialog(plants, { failed, select }) {
     void look();
   }
 
-  /** How the list is to be read and stored, also which plants are left out. @param {Request} request */
-  async function reading(request) {
-    const how = list && readForm(list);
-    return how && skipsNames() ? { ...how, names: await storedNames(request) } : how;
-  }
-
   /** Shows the first plants as they will be, and what will become of the list. */
   const look = () =>
     attempt(async (request) => {
       write('import-plants');
-      const how = await reading(request);
+      const how = list && readForm(list);
       if (how === undefined) return;
       const sender = listSender(how, true, importReport(how).add);
       write('import-beginning', 'At its beginning: ');
@@ -117,7 +111,7 @@ export function importDialog(plants, { failed, select }) {
     event.preventDefault();
     const isNew = dialog.matches('.looking');
     void attempt(async (request) => {
-      const how = isNew ? await reading(request) : undefined;
+      const how = isNew && list && readForm(list);
       if (how) proceed = importOf(how);
       await proceed?.(request);
     });

@@ -20,13 +20,9 @@ function offer(field, options, value) {
   menu(field).value = value;
 }
 
-const sizeOf = (/** @type {number} */ octets) =>
-  octets < 1e6 ? `${Math.ceil(octets / 1e3)} kB` : `${(octets / 1e6).toFixed(1)} MB`;
-
 /** Offers what a list may be, and chooses what was found or is proposed. @param {List} list @param {bigint} firstId */
 export function fillForm({ file, encoding, encodings, sheets, sheet, layout }, firstId) {
-  const facts = [sizeOf(file.size), encoding].filter(Boolean);
-  write('import-what', ...nodesOf(file.name), `, ${facts.join(', ')}`);
+  write('import-what', ...nodesOf(file.name), encoding && `, ${encoding}`);
   const samples = encodings.map((one) => option(`${one.sample} (${one.encoding})`, one.encoding));
   const own = sheets.map((name) => option(name, name));
   offer('encoding', samples, encoding);
@@ -64,8 +60,6 @@ export function readForm(/** @type {List} */ list) {
   const header = named.checked ? list.layout?.header || 1 : 0;
   const layout = list.layout && findLayout(list.text, { columns: columns.join(), header, isNumbered: !hasIds });
   const existing = !replaces.disabled && replaces.checked ? 'replace' : 'keep';
-  return { list, layout, existing, idsFrom: hasIds ? undefined : BigInt(from.value) };
+  const idsFrom = hasIds ? undefined : BigInt(from.value);
+  return { list, layout, existing, idsFrom, skipsNames: !hasIds && skip.checked };
 }
-
-/** Whether plants whose names are stored are left out of a list. */
-export const skipsNames = () => !from.disabled && skip.checked;

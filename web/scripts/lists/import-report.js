@@ -1,6 +1,6 @@
+/** @import { Batch, Outcome } from '../../../src/lists/batches.js' */
 /** @import { Plant } from '../../../src/lists/records.js' */
 /** @import { Reading } from './list-reader.js' */
-/** @import { Answer } from './list-sender.js' */
 import { plantIn } from '../../../src/lists/records.js';
 import { byId, make, onClick, write } from '../dom.js';
 import { nodesOf, numberOf } from '../texts.js';
@@ -49,7 +49,8 @@ export function importReport(/** @type {Reading} */ { list, layout, existing }) 
     write('import-twice', twice.length > 0 ? `Ids that come twice: ${ids}` : '');
   }
 
-  function add(/** @type {Answer} */ { sent, refused, records, created, changed, unchanged, leftOut, ...outcome }) {
+  function add(/** @type {Batch} */ { sent, leftOut }, /** @type {Outcome} */ outcome) {
+    const { refused, records, created, changed, unchanged } = outcome;
     for (const { row, problem } of refused.slice(0, Math.max(0, REFUSALS_MAX - (sums.at(-1) ?? 0))))
       byId('import-refused', HTMLElement).append(`Row ${numberOf(row)}: ${problem}\n`);
     const counts = [records, created, changed, unchanged, leftOut, refused.length];

@@ -12,11 +12,11 @@ import { sheetText } from '../../../src/lists/workbooks.js';
  *   sheets: string[], sheet: string, layout: Proposal | undefined, hasIds: boolean }} List
  */
 /**
- * How a list is to be read and stored. `idsFrom` is the id of the first record of a list without ids, and `names` are those
- * whose plants are left out.
+ * How a list is to be read and stored. `idsFrom` is the id of the first record of a list without ids, and `skipsNames` says
+ * that plants whose names are stored are left out.
  *
  * @typedef {{ list: List, layout: Layout | undefined, existing: string, idsFrom: bigint | undefined,
- *   names?: string[] | undefined }} Reading
+ *   skipsNames: boolean }} Reading
  */
 /** What a person says about a list in place of what was found. @typedef {{ encoding?: string, sheet?: string }} Chosen */
 
@@ -54,27 +54,20 @@ async function workbook(file, bytes, chosen) {
     /** @type {typeof import('read-excel-file/browser').default<string>} */
     const readWorkbook = Reflect.get(globalThis, 'readXlsxFile');
     const all = await readWorkbook(file, options);
-    const own = all.find((one) => one.sheet === sheet) ?? all.find(({ data }) => data.length > 0);
     sheets = all.map((one) => one.sheet);
-    sheet = own?.sheet ?? '';
-    return own ? [own] : [];
+    sheet ||= all.find(({ data }) => data.length > 0)?.sheet ?? '';
+    return all.filter((one) => one.sheet === sheet);
   });
   return text === undefined ? undefined : { text, encoding: '', encodings: [], sheets, sheet };
 }
 
-/** @param {Uint8Array} bytes @param {Chosen} chosen */
-function decoded(bytes, { encoding: chosen }) {
-  let doubt = /** @type {unknown} */ (undefined);
-  try {
-    if (!chosen) return { ...decodedList(bytes), encodings: [] };
-  } catch (error) {
-    doubt = error;
-    if (/** @type {Error} */ (error).cause !== 'encoding') throw error;
-  }
+/** The text in the encoding that is chosen, or else in the first one that fits it. @param {Uint8Array} bytes @param {Chosen} chosen */
+function decoded(bytes, chosen) {
   const encodings = candidates(bytes, navigator.language);
-  for (const encoding of chosen ? [chosen] : encodings.map((one) => one.encoding)) {
+  let doubt = /** @type {unknown} */ (undefined);
+  for (const encoding of chosen.encoding ? [chosen.encoding] : [undefined, ...encodings.map((one) => one.encoding)]) {
     try {
-      return { ...decodedList(bytes, encoding), encodings };
+      return { ...decodedList(bytes, encoding), encodings: encoding ? encodings : [] };
     } catch (error) {
       doubt ??= error;
     }

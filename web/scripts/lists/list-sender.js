@@ -5,13 +5,11 @@ import { batchesOf, outcomeOf } from '../../../src/lists/batches.js';
 import { folded, recordsOf } from '../../../src/lists/records.js';
 import { send } from '../api.js';
 
-/** What became of a batch, and what it had. @typedef {Outcome & Pick<Batch, 'sent' | 'leftOut'>} Answer */
-
 /** Plants whose names are compared with those of a list. */
 const NAMES_MAX = 200_000;
 
 /** The names of all plants. @throws Error in words if they are too many */
-export async function storedNames(/** @type {Request} */ request) {
+async function storedNames(/** @type {Request} */ request) {
   const path = `plants?limit=${NAMES_MAX + 1}`;
   const { body } = await send('GET', path, { ...request, has: 'length' });
   const plants = /** @type {{ name: string }[]} */ (body);
@@ -25,24 +23,25 @@ export async function storedNames(/** @type {Request} */ request) {
  * @throws Error from `next` as `send` does; if the list cannot be read further
  * @param {Reading} reading
  * @param {boolean} isCheck whether nothing is stored
- * @param {(answer: Answer) => void} done
+ * @param {(batch: Batch, outcome: Outcome) => void} done what is told of each batch
  */
 export function listSender(reading, isCheck, done) {
-  const names = new Set(reading.names);
-  const isLeftOut = ({ name = '' }) => reading.names !== undefined && names.size === names.add(folded(name)).size;
-  const { list, layout, idsFrom } = reading;
+  const { list, layout, existing, idsFrom, skipsNames } = reading;
+  let names = /** @type {Set<string> | undefined} */ (undefined);
+  const isLeftOut = ({ name = '' }) => names !== undefined && names.size === names.add(folded(name)).size;
   const batches = batchesOf(recordsOf(list.text, layout, idsFrom), isLeftOut);
-  const query = new URLSearchParams({ existing: reading.existing, check: `${isCheck}` });
+  const query = new URLSearchParams({ existing, check: `${isCheck}` });
   let batch = /** @type {Batch | undefined} */ (undefined);
   let sentLength = 0;
 
   async function next(/** @type {Request} */ request) {
+    if (skipsNames) names ??= new Set(await storedNames(request));
     batch ??= batches.next().value || undefined;
     if (batch === undefined) return false;
-    const { sent, leftOut, lines, size } = batch;
+    const { lines, size } = batch;
     const how = { ...request, body: lines, type: 'application/x-ndjson', has: 'records' };
     const response = lines === '' ? undefined : await send('POST', `import?${query}`, how);
-    done({ ...outcomeOf(batch, /** @type {Result | undefined} */ (response?.body)), sent, leftOut });
+    done(batch, outcomeOf(batch, /** @type {Result | undefined} */ (response?.body)));
     batch = undefined;
     sentLength += size;
     return true;
