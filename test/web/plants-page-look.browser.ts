@@ -6,6 +6,7 @@ import { allPermissions } from '../../src/application/permissions.ts';
 import type { NewPlant } from '../../src/domain/plant.ts';
 import { TOKEN } from '../support/api-server.ts';
 import { eventually } from '../support/eventually.ts';
+import { pageWorkbooks } from '../support/plants/collectors-lists.ts';
 import { open } from '../support/programs/browser.ts';
 import {
   dialog,
@@ -44,8 +45,6 @@ async function violations(page: Page, rule = 'target-size'): Promise<string[]> {
     `axe.run({ rules: { '${rule}': { enabled: true } } }).then(({ violations }) => violations.map(({ id, nodes }) => [id, ...nodes.map(({ html }) => html)].join(' ')))`,
   );
 }
-
-const LIST = 'Nummer;Bezeichnung;Art\r\n1;Monstera;Zimmerpflanze\r\n2;;Baum\r\nvier;Salvia;Kraut\r\n';
 
 /** What scrolls sideways. */
 const WIDER_THAN_IT_SHOWS = `[...document.querySelectorAll('html, dialog')]
@@ -110,11 +109,6 @@ test('is accessible in its dialogs', async () => {
   await pressInDialog(page, 'Delete');
   await press(page, 'Undo');
 
-  await press(page, 'Download');
-  await pressInDialog(page, 'Download');
-  await isAccessible(page, 'Spreadsheets would alter');
-  await pressInDialog(page, 'Close');
-
   await page.locator('#plants').press('Control+a');
   await press(page, 'Set tag …');
   await isAccessible(page, 'different tags');
@@ -125,16 +119,37 @@ test('is accessible in its dialogs', async () => {
   await pressInDialog(page, 'Delete for good');
   await isAccessible(page, '2 refused.');
   await pressInDialog(page, 'Close');
+});
 
-  await drop(page, 'plants.csv', JSON.stringify([LIST]));
-  for (const [column, name] of Object.entries({ id: 'Nummer', name: 'Bezeichnung', tag: 'Art' }))
-    await dialog(page).getByLabel(`the ${column}`).selectOption(name);
-  await dialog(page).locator('#import-plants').getByText('Zimmerpflanze').waitFor();
-  await isAccessible(page, 'The first plants, as they will be');
+/** Contents of lists, and what the dialog says of them. */
+const LISTS = [
+  ['This list is empty.', ''],
+  ['Is Menge the id?', 'Art,Menge\nRosa,7\n'],
+  ['choose the line that reads right', 'name\nFlei\xdfiges Lieschen\n'],
+  ['Its sheet', pageWorkbooks.at(-1)?.list.toString('latin1')],
+  ['Ids that come twice', 'id,name\n7,Rosa\n7,Salvia\n8,\n'],
+  ['The first ones that are replaced', 'id,name,tag\n1,Monstera adansonii,\nx,Salvia,herb\n'],
+] as const;
+
+test('is accessible while it imports and downloads', async () => {
+  const { page } = await openWith([...PLANTS, { id: 100n, name: '00012' }]);
+  await press(page, 'Download');
+  await isAccessible(page, 'All plants');
+  await pressInDialog(page, 'Download');
+  await isAccessible(page, 'Spreadsheets would alter');
+  await pressInDialog(page, 'Close');
+  await press(page, 'Import');
+  await isAccessible(page, 'Choose a list, or drop it on this page');
+  for (const [text, list] of LISTS) {
+    await drop(page, 'list', `[Uint8Array.from(${JSON.stringify(list)}, (octet) => octet.charCodeAt(0))]`);
+    if (text.endsWith('replaced')) await dialog(page).getByLabel('are replaced').check();
+    await isAccessible(page, text);
+  }
   await page.route(/import\?/, () => {});
   await pressInDialog(page, 'Import');
   await isAccessible(page, 'Importing …');
   await pressInDialog(page, 'Stop');
+  await isAccessible(page, 'Import stopped');
   await page.unroute(/import\?/);
   await pressInDialog(page, 'Continue');
   await isAccessible(page, 'Import finished');
