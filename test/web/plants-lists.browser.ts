@@ -68,7 +68,6 @@ function listFromExcel(): string {
 test('brings a list from a spreadsheet, and what was refused once it is corrected', async () => {
   const { apiUrl } = await onPostgres();
   const others = apiClient(apiUrl);
-  const stored = async (id: number) => JSON.parse((await others.send('GET', `/plants/${id}`)).body);
   const { page } = await openPlants(apiUrl, TOKEN, { locale: 'de-DE' });
   const list = listFromExcel();
   const prepare = async () => {
@@ -98,7 +97,6 @@ test('brings a list from a spreadsheet, and what was refused once it is correcte
   await button(page, 'Stop').click();
   await says(page, 'What has been imported stays.');
   await page.unroute(/check=false/);
-  expect(await stored(1)).toEqual({ id: 1, name: 'Pflanze 1', tag: 'Baum' });
   await button(page, 'Close').click();
 
   // Again, no plant is stored twice, also by a page that was loaded again.
@@ -181,15 +179,15 @@ test('goes on after a 503, a lost connection and what is no response of the serv
 
 test('imports the list that it shows, not one chosen before that took longer', async () => {
   const { stored, page } = await openWith();
-  const slowly = `window.arrayBuffer = Blob.prototype.arrayBuffer;
+  const slowly = `window.bytes = Blob.prototype.bytes;
     const until = new Promise((resolve) => (window.goOn = resolve));
-    Blob.prototype.arrayBuffer = async function () {
-      const bytes = await window.arrayBuffer.call(this);
+    Blob.prototype.bytes = async function () {
+      const bytes = await window.bytes.call(this);
       await until;
       return bytes;
     }`;
   await drop(page, 'slow.csv', `['id,name\\n1,Ficus']`, slowly);
-  await drop(page, 'shown.csv', `['id,name\\n2,Salvia']`, 'Blob.prototype.arrayBuffer = window.arrayBuffer');
+  await drop(page, 'shown.csv', `['id,name\\n2,Salvia']`, 'Blob.prototype.bytes = window.bytes');
   await page.locator('#import-plants').getByText('2Salvia').waitFor();
   await page.evaluate('window.goOn()');
   await button(page, 'Import').click();
@@ -243,7 +241,8 @@ test.each([...sample, ...pageWorkbooks.filter(({ plants }) => plants)])(
     await dropBytes(page, 'list', list);
     await page.locator('#import.looking').waitFor();
     if (said.encoding) await dialog(page).getByLabel('Its encoding').selectOption(said.encoding);
-    await says(page, `list${said.encoding ? `, ${said.encoding}` : ''}`);
+    await says(page, `The list${said.encoding ? `, ${said.encoding}` : ''}`);
+    expect(await dialog(page).getByLabel('Its sheet').isVisible()).toBe(false);
     const columns = said.columns?.split(',') ?? [];
     for (const part of said['ids-from'] ? ['id=0', ...columns] : columns) {
       const [field = '', column = ''] = part.split('=');
@@ -288,6 +287,10 @@ test('never says that a list with numbers has no ids, and shows which come twice
   await says(page, '3 read, 2 new, 1 refused');
   await dialog(page).getByLabel('the id').selectOption('none');
   await says(page, '3 read, 3 new');
+  // Nothing of it is said of the next one, whose columns are not certain.
+  await drop(page, 'unknown.csv', `['Ficus,tree\\nRosa,rose']`);
+  await says(page, 'No row names a column that is known.');
+  expect(await page.locator('#import-sums').textContent()).toBe('');
 });
 
 test('takes a wrong import back by the corrected list, or by deleting new plants', async () => {
@@ -353,7 +356,6 @@ test('keeps refused records of JSON, also without members, and those of CSV in U
   const list = 'Preise\r\nNr;Name;Gattung\r\n1;;B\xe4renklau\r\nx;;\r\n';
   await drop(page, 'plants.csv', `[Uint8Array.from(${JSON.stringify([...Buffer.from(list, 'latin1')])})]`);
   await says(page, '2 read, 2 refused');
-  await says(page, 'names the columns; the plants are below it');
   await dialog(page).getByLabel('the tag').selectOption('none');
   await says(page, 'Not stored: Gattung');
   await button(page, 'Import').click();
@@ -370,8 +372,6 @@ test('offers only what the token permits, and no list takes the place of an edit
   await row(page, 0).waitFor();
   await choose(page, 'plants.csv', list, 'Salvia');
   expect(await dialog(page).getByLabel('are replaced').isVisible()).toBe(false);
-  await page.keyboard.press('Escape');
-  await dialog(page).waitFor({ state: 'hidden' });
   permissions.add('change');
   await page.reload();
   await openPlant(page, 0, { Name: 'Ficus 0' });

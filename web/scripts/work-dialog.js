@@ -8,17 +8,15 @@ import { byId, latest, onClick, write } from './dom.js';
 export function workDialog(/** @type {string} */ id) {
   const dialog = byId(id, HTMLDialogElement);
   const signals = latest();
-  const isRunning = () => dialog.matches('.running[open]');
   onClick(`${id}-stop`, signals);
   onClick(`${id}-close`, () => dialog.close());
   // The event is late: the dialog may be open again.
   dialog.addEventListener('close', () => dialog.open || signals());
-  addEventListener('beforeunload', (event) => isRunning() && event.preventDefault());
+  addEventListener('beforeunload', (event) => dialog.matches('.running[open]') && event.preventDefault());
 
   return {
     dialog,
     bar: byId(`${id}-progress`, HTMLProgressElement),
-    isRunning,
     stop: () => void signals(),
     /** Stops what is not finished, and takes its words away. */
     begin() {

@@ -1,12 +1,12 @@
 /** @import { Failed, Request } from '../api.js' */
 /** @import { PlantList } from '../table/plants.js' */
-/** @import { Chosen, List, Reading } from './list-reader.js' */
+/** @import { List, Reading } from './list-reader.js' */
 import { byId, onClick, write } from '../dom.js';
 import { freeId, highestPlant } from '../free-id.js';
 import { workDialog } from '../work-dialog.js';
 import { onDrop } from './files.js';
 import { fillForm, readForm } from './import-form.js';
-import { importReport } from './import-report.js';
+import { clearReport, importReport } from './import-report.js';
 import { readList } from './list-reader.js';
 import { listSender } from './list-sender.js';
 
@@ -20,7 +20,7 @@ const CHECKED_MAX = 20;
  * @param {{ failed: Failed, select(ids: Set<bigint>): void }} events
  */
 export function importDialog(plants, { failed, select }) {
-  const { dialog, bar, begin, show, isRunning } = workDialog('import');
+  const { dialog, bar, begin, show } = workDialog('import');
   const [form, input] = [byId('import-form', HTMLFormElement), byId('import-file', HTMLInputElement)];
   const [encoding, sheet] = [byId('import-encoding', HTMLSelectElement), byId('import-sheet', HTMLSelectElement)];
   const replaces = byId('import-replace', HTMLInputElement);
@@ -38,18 +38,21 @@ export function importDialog(plants, { failed, select }) {
 
   const open = (/** @type {FileList} */ files) =>
     attempt(async (request) => {
-      const [file, ...others] = files;
       input.files = files;
-      replaces.checked = file?.name === imported;
-      [list, proceed] = [undefined, undefined];
+      replaces.checked = files[0]?.name === imported;
+      for (const menu of [encoding, sheet]) menu.replaceChildren();
       show('asking');
-      if (others.length > 0) throw new Error('Import one list after the other.');
-      if (file) await prepare(file, {}, request);
+      if (files.length > 1) throw new Error('Import one list after the other.');
+      await prepare(request);
     });
 
-  /** Shows how a list will be read. @param {File} file @param {Chosen} chosen @param {Request} request */
-  async function prepare(file, chosen, request) {
-    const read = await readList(file, chosen);
+  /** Reads the list as the menus say, and shows what it may be. */
+  async function prepare(/** @type {Request} */ request) {
+    [list, proceed] = [undefined, undefined];
+    clearReport();
+    const [file] = input.files ?? [];
+    if (!file) return;
+    const read = await readList(file, { encoding: encoding.value, sheet: sheet.value });
     const firstId = await freeId(await highestPlant(request), request);
     request.signal?.throwIfAborted();
     list = read;
@@ -61,7 +64,7 @@ export function importDialog(plants, { failed, select }) {
   /** Shows the first plants as they will be, and what will become of the list. */
   const look = () =>
     attempt(async (request) => {
-      write('import-plants');
+      clearReport();
       const how = list && readForm(list);
       if (how === undefined) return;
       const sender = listSender(how, true, importReport(how).add);
@@ -98,19 +101,16 @@ export function importDialog(plants, { failed, select }) {
   }
 
   form.onchange = ({ target }) => {
-    if (target === input && input.files) return void open(input.files);
-    if (!list || (target !== encoding && target !== sheet)) return void look();
-    const { file } = list;
-    void attempt((request) =>
-      prepare(file, { encoding: encoding.value, sheet: sheet.value }, request).finally(() => {
-        encoding.value = list?.encoding ?? '';
-      }),
-    );
+    if (target === input && input.files) void open(input.files);
+    else if (list && target !== encoding && target !== sheet) void look();
+    else void attempt(prepare);
   };
   form.onsubmit = (event) => {
     event.preventDefault();
-    const isNew = dialog.matches('.looking');
     void attempt(async (request) => {
+      const isNew = dialog.matches('.looking');
+      // It could not be read in the encoding that was chosen.
+      if (isNew && !list) return prepare(request);
       const how = isNew && list && readForm(list);
       if (how) proceed = importOf(how);
       await proceed?.(request);
@@ -120,6 +120,6 @@ export function importDialog(plants, { failed, select }) {
   onClick('import-list', () => open(new DataTransfer().files));
 
   /** Whether a list can be dropped now: no dialog is open but this one, where nothing runs. */
-  const canDrop = () => document.body.matches('.may-create:not(:has(dialog[open]:not(#import)))') && !isRunning();
+  const canDrop = () => document.body.matches('.may-create:not(:has(dialog[open]:not(#import:not(.running))))');
   onDrop(canDrop, open);
 }

@@ -22,7 +22,8 @@ function offer(field, options, value) {
 
 /** Offers what a list may be, and chooses what was found or is proposed. @param {List} list @param {bigint} firstId */
 export function fillForm({ file, encoding, encodings, sheets, sheet, layout }, firstId) {
-  write('import-what', ...nodesOf(file.name), encoding && `, ${encoding}`);
+  write('import-what', ...nodesOf(file.name));
+  write('import-encoded', encoding && `, ${encoding}`);
   const samples = encodings.map((one) => option(`${one.sample} (${one.encoding})`, one.encoding));
   const own = sheets.map((name) => option(name, name));
   offer('encoding', samples, encoding);
@@ -51,7 +52,7 @@ export function fillForm({ file, encoding, encodings, sheets, sheet, layout }, f
  * @throws Error in words
  */
 export function readForm(/** @type {List} */ list) {
-  const hasIds = list.layout ? menu('id').value !== '' : list.hasIds;
+  const hasIds = list.layout ? menu('id').value !== '' : /"id"\s*:/.test(list.text.slice(0, 100_000));
   from.disabled = hasIds;
   // The numbers of a list could be those of any plants.
   replaces.disabled = !hasIds || !document.body.matches('.may-change');

@@ -12,6 +12,13 @@ const [REFUSALS_MAX, PLANTS_MAX, CHANGES_MAX, TWICE_MAX] = [300, 5, 20, 10];
 const IDS_MAX = 50_000;
 const WORDS = ['read', 'new', 'replaced', 'there already', 'whose names are there already', 'refused'];
 
+const form = byId('import-form', HTMLFormElement);
+
+export function clearReport() {
+  for (const what of ['plants', 'sums', 'ignored', 'twice', 'changes', 'refused']) write(`import-${what}`);
+  form.classList.remove('has-taken');
+}
+
 /** @param {string} table @param {number} most @param {(string | Node)[][]} cells */
 function addRow(table, most, ...cells) {
   const body = byId(table, HTMLElement);
@@ -35,19 +42,7 @@ export function importReport(/** @type {Reading} */ { list, layout, existing }) 
     const head = layout ? `\uFEFF${layout.head}` : '';
     save(new Blob([head, ...rejected]), `${list.file.name}.rejected.${layout ? 'csv' : 'ndjson'}`);
   });
-  const { classList } = byId('import-form', HTMLElement);
-  classList.remove('has-taken');
-  for (const what of ['plants', 'changes', 'refused']) write(`import-${what}`);
-
-  function draw() {
-    const parts = sums.flatMap((sum, n) => (sum > 0 ? `${numberOf(sum)} ${WORDS[n]}` : []));
-    write('import-sums', parts.join(', '));
-    write('import-ignored', ignored.size > 0 ? `Not stored: ${[...ignored].join(', ')}` : '');
-    const more = twice.length > TWICE_MAX ? ` and ${numberOf(twice.length - TWICE_MAX)} more` : '';
-    const which = existing === 'keep' ? 'first' : 'last';
-    const ids = `${twice.slice(0, TWICE_MAX).join(', ')}${more}. Only the ${which} plant of each is stored.`;
-    write('import-twice', twice.length > 0 ? `Ids that come twice: ${ids}` : '');
-  }
+  clearReport();
 
   function add(/** @type {Batch} */ { sent, leftOut }, /** @type {Outcome} */ outcome) {
     const { refused, records, created, changed, unchanged } = outcome;
@@ -56,7 +51,7 @@ export function importReport(/** @type {Reading} */ { list, layout, existing }) 
     const counts = [records, created, changed, unchanged, leftOut, refused.length];
     sums = sums.map((sum, n) => sum + (counts[n] ?? 0));
     rejected.push(new Blob(refused.map(({ raw }) => (raw.endsWith('\n') ? raw : `${raw}\n`))));
-    if (refused.some(({ error }) => error === 40009)) classList.add('has-taken');
+    if (refused.some(({ error }) => error === 40009)) form.classList.add('has-taken');
     for (const name of outcome.ignored) ignored.add(name);
     for (const { before, after } of outcome.changes ?? []) {
       const texts = [before, after].map((plant) => [...nodesOf(plant.name), ' ', ...tagOf(plant)]);
@@ -72,10 +67,15 @@ export function importReport(/** @type {Reading} */ { list, layout, existing }) 
         addRow('import-plants', PLANTS_MAX, [`${id}`], nodesOf(name), tagOf(plant));
       }
     }
-    draw();
+    const parts = sums.flatMap((sum, n) => (sum > 0 ? `${numberOf(sum)} ${WORDS[n]}` : []));
+    write('import-sums', parts.join(', '));
+    write('import-ignored', ignored.size > 0 ? `Not stored: ${[...ignored].join(', ')}` : '');
+    const more = twice.length > TWICE_MAX ? ` and ${numberOf(twice.length - TWICE_MAX)} more` : '';
+    const which = existing === 'keep' ? 'first' : 'last';
+    const ids = `${twice.slice(0, TWICE_MAX).join(', ')}${more}. Only the ${which} plant of each is stored.`;
+    write('import-twice', twice.length > 0 ? `Ids that come twice: ${ids}` : '');
   }
 
-  draw();
   /** `stored` has the ids of plants that are stored. */
   return { add, stored };
 }

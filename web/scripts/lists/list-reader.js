@@ -6,10 +6,10 @@ import { sheetText } from '../../../src/lists/workbooks.js';
 
 /**
  * A list that was dropped or chosen. `encodings` has those that it may have, if that is not certain, `sheets` those of a
- * workbook, `layout` is that of CSV, and `hasIds` says of lines of JSON whether one at the beginning has an id.
+ * workbook, `layout` is that of CSV.
  *
  * @typedef {{ file: File, text: string, encoding: string, encodings: { encoding: string, sample: string }[],
- *   sheets: string[], sheet: string, layout: Proposal | undefined, hasIds: boolean }} List
+ *   sheets: string[], sheet: string, layout: Proposal | undefined }} List
  */
 /**
  * How a list is to be read and stored. `idsFrom` is the id of the first record of a list without ids, and `skipsNames` says
@@ -35,15 +35,12 @@ const MAX_BYTES = 64 * 1024 ** 2;
 export async function readList(/** @type {File} */ file, /** @type {Chosen} */ chosen) {
   if (file.size > MAX_BYTES)
     throw new Error(`This list is larger than ${MAX_BYTES >> 20} MiB: split it, or import it with npm run import.`);
-  const bytes = new Uint8Array(
-    await file.arrayBuffer().catch(() => {
-      throw new Error('This list cannot be read: it was moved or changed, or it is a folder. Choose it again.');
-    }),
-  );
+  const bytes = await file.bytes().catch(() => {
+    throw new Error('This list cannot be read: it was moved or changed, or it is a folder. Choose it again.');
+  });
   const read = (await workbook(file, bytes, chosen)) ?? { sheets: [], sheet: '', ...decoded(bytes, chosen) };
   if (read.text.trim() === '') throw new Error('This list is empty.');
-  const layout = /^\s*[{[]/.test(read.text) ? undefined : layoutOf(read.text);
-  return { file, ...read, layout, hasIds: /"id"\s*:/.test(read.text.slice(0, 100_000)) };
+  return { file, ...read, layout: /^\s*[{[]/.test(read.text) ? undefined : layoutOf(read.text) };
 }
 
 /** A sheet as CSV; undefined if the list is no workbook. @param {File} file @param {Uint8Array} bytes @param {Chosen} chosen */

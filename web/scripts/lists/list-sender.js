@@ -10,8 +10,7 @@ const NAMES_MAX = 200_000;
 
 /** The names of all plants. @throws Error in words if they are too many */
 async function storedNames(/** @type {Request} */ request) {
-  const path = `plants?limit=${NAMES_MAX + 1}`;
-  const { body } = await send('GET', path, { ...request, has: 'length' });
+  const { body } = await send('GET', `plants?limit=${NAMES_MAX + 1}`, { ...request, has: 'length' });
   const plants = /** @type {{ name: string }[]} */ (body);
   if (plants.length > NAMES_MAX) throw new Error('There are too many plants to compare their names: leave out none.');
   return plants.map(({ name }) => folded(name));
