@@ -65,9 +65,9 @@ export const Count = (description: string, example: number) =>
 
 export const Changes = Type.Object(
   {
-    changes: Type.Array(Change, {
-      description: 'the newest state of each plant that has changed; empty if nothing is new',
-    }),
+    changes: Type.Immutable(
+      Type.Array(Change, { description: 'the newest state of each plant that has changed; empty if nothing is new' }),
+    ),
     next: Type.String({
       description: 'where the feed goes on: send it as `after`',
       examples: ['M2YwYzlhNGJlNWQxOGEyYjc3YzZkMWUwZjk0ODFhMzU6NzU0OjE6MDotOTIyMzM3MjAzNjg1NDc3NTgwOA'],
@@ -102,7 +102,7 @@ const TagCount = Type.Object(
 
 export const TagList = Type.Object(
   {
-    tags: Type.Array(TagCount, { description: 'the tags, in the order of their UTF-8' }),
+    tags: Type.Immutable(Type.Array(TagCount, { description: 'the tags, in the order of their UTF-8' })),
     next: Type.Optional(
       Type.String({ description: 'where they go on: send it as `after`; left out at the end', examples: ['tZmVybg'] }),
     ),

@@ -41,16 +41,15 @@ interface ApiOptions extends AdmissionOptions {
 export function api(options: ApiOptions) {
   const { cases, verifyToken, bodyLimit, baseUrl, corsOrigins = [], isReady, pages, log, observer } = options;
   const admitted = admission(options);
-  const { search } = admitted;
   const operations = [
-    listOperation(cases, search),
+    listOperation(cases),
     // These come before `/plants/{id}`, which would match their paths.
-    ...overviewOperations(cases, search),
+    ...overviewOperations(cases),
     ...plantOperations(cases),
-    importOperation(cases),
+    importOperation(cases, bodyLimit),
     ...changeOperations(cases),
   ];
-  const surroundings = { operations, verifyToken, limits: admitted, bodyLimit };
+  const surroundings = { operations, verifyToken, limits: admitted };
   const router = new Router<RequestState>({ sensitive: true, strict: true });
   for (const operation of operations) {
     const method = operation.method.toLowerCase() as Lowercase<Operation['method']>;

@@ -1,7 +1,9 @@
+import type { ServerResponse } from 'node:http';
 import { HttpError } from '../errors.ts';
+import type { Reply } from '../operations/responses.ts';
 
 /** Limits the concurrent requests of a kind, and with them memory and latency. Further requests are refused at once. */
-export interface Limit {
+interface Limit {
   /** Reserves memory for bytes, including those that are still arriving. @throws HttpError */
   reserve(bytes: number): void;
   release(bytes: number): void;
@@ -39,16 +41,6 @@ function limit(
     },
     count: () => count,
   };
-}
-
-/** Counts the work against the limit until it ends. @throws HttpError */
-export async function during<T>(limit: Limit, work: () => Promise<T>): Promise<T> {
-  limit.enter();
-  try {
-    return await work();
-  } finally {
-    limit.leave();
-  }
 }
 
 export interface AdmissionOptions {
@@ -89,4 +81,21 @@ export function admission(options: AdmissionOptions): Admission {
     // Responses that clients have not read yet.
     unread: limit('overloaded', Number.POSITIVE_INFINITY, maxRequestBytes),
   };
+}
+
+/** Smaller bodies are not counted: the buffer of a socket holds more. */
+const SMALL_BYTES_MAX = 16 * 1024;
+
+/** Counts a body until its response closes. @throws HttpError `overloaded` or `concurrency_limit` beyond the limit */
+export function countUnread(body: Reply['body'], response: ServerResponse, { stream, unread }: Admission): void {
+  // The client may have left: then nothing is sent, and the response will not close again.
+  if (response.closed) return;
+  if (typeof body !== 'string') {
+    stream.enter();
+    response.once('close', stream.leave);
+  } else if (body.length > SMALL_BYTES_MAX) {
+    const size = Buffer.byteLength(body);
+    unread.reserve(size);
+    response.once('close', () => unread.release(size));
+  }
 }

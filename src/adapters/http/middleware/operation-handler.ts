@@ -1,12 +1,13 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import type { RouterContext } from '@koa/router';
 import type { Permissions, TokenVerifier } from '../../../application/permissions.ts';
-import { MAX_PLANT_BYTES } from '../../../formats/schemas.ts';
 import { errorResponse, HttpError } from '../errors.ts';
+import { ifNoneMatch, preconditionOf } from '../operations/etag.ts';
+import { acceptedType, sentType } from '../operations/media-types.ts';
 import type { Operation } from '../operations/operation.ts';
-import { isWhole, type Reply } from '../operations/responses.ts';
-import type { Admission } from './admission.ts';
+import { parseParameters, parseQuery } from '../operations/parameters.ts';
+import { type Admission, countUnread } from './admission.ts';
 import { bodyReader } from './body.ts';
 import { setHeaders } from './every-request.ts';
 import type { RequestState } from './state.ts';
@@ -16,39 +17,45 @@ interface Surroundings {
   readonly operations: readonly Operation[];
   readonly verifyToken: TokenVerifier;
   readonly limits: Admission;
-  /** The most bytes of a list. */
-  readonly bodyLimit: number;
 }
 
 /** Handles the requests for an operation. The order of the checks is documented. */
-export function operationHandler(operation: Operation, { operations, verifyToken, limits, bodyLimit }: Surroundings) {
-  const { operationId, method, permission, path, requestContent } = operation;
-  const onPath = operations.filter((other) => other.path === path);
-  const kind = operation.limits ?? (permission === 'read' ? 'read' : 'write');
-  const limit = limits[kind];
-  const bodyMax = kind === 'list' ? bodyLimit : MAX_PLANT_BYTES;
-  const body = bodyReader(Object.keys(requestContent).length > 0 ? bodyMax : 0);
+export function operationHandler(operation: Operation, { operations, verifyToken, limits }: Surroundings) {
+  const { operationId, method, permission, response: kind, body = NO_BODY } = operation;
+  const isRead = method === 'GET';
+  const onPath = operations.filter(({ path }) => path === operation.path);
+  const bodyTypes = Object.keys(body.content);
+  const responseTypes = Object.keys(kind?.content ?? {});
+  const reader = bodyReader(body.bytesMax);
 
   return async (ctx: RouterContext<RequestState>): Promise<void> => {
-    const { req: request, res: response, state, params, querystring: query } = ctx;
+    const { req: request, res: response, state } = ctx;
+    const { headers, httpVersion } = request;
     state.operation = operationId;
-    const access = await verifyToken(tokenOf(request));
+    const access = await verifyToken(tokenOf(headers));
     if (access === undefined) throw new HttpError('token_refused');
     state.access = access;
     const { permissions } = access;
     if (!permissions.has(permission)) throw new HttpError('insufficient_scope');
 
-    const signal = () => closing(response);
-    const invoke = operation.check({ path: params, query, request, permissions, signal });
+    const path = parseParameters(operation.parameters, ctx.params);
+    const query = parseQuery(operation.query, ctx.querystring, body.advice);
+    const precondition = operation.isConditional ? preconditionOf(headers) : undefined;
+    const type = isRead ? acceptedType(headers.accept, responseTypes) : undefined;
+    const bodyType = bodyTypes.length > 0 ? sentType(headers, bodyTypes, body.advice) : '';
+    operation.check?.(query, permissions);
+    const size = reader.sizeOf(request);
 
-    let reply: Reply;
-    const size = body.sizeOf(request);
+    let result: unknown;
+    const limit = limits[operation.limits?.(query) ?? (permission === 'read' ? 'read' : 'write')];
     limit.reserve(size);
     try {
-      const sent = await body.read(ctx);
+      const bytes = await reader.read(ctx);
       limit.enter();
       try {
-        reply = await invoke(sent);
+        const signal = () => closing(response);
+        const input = { path, query, precondition, type, bodyType, body: body.parse(bytes), httpVersion, signal };
+        result = await operation.handle(input);
       } finally {
         limit.leave();
       }
@@ -56,21 +63,28 @@ export function operationHandler(operation: Operation, { operations, verifyToken
       limit.release(size);
     }
 
+    if (isRead) response.setHeader('Allow', allowOf(onPath, permissions));
+    ctx.status = 204;
+    if (kind === undefined) return;
+    const reply = kind.reply(result, type);
     // Without room for the response this throws 503, even if a change is done: it is as safe to repeat.
     countUnread(reply.body, response, limits);
-    ctx.status = reply.status;
-    if (method === 'GET') response.setHeader('Allow', allowOf(onPath, permissions));
     setHeaders(response, reply.headers);
-    if (reply.body !== undefined) ctx.body = isWhole(reply.body) ? reply.body : streamed(reply.body, state);
+    const isKnown = isRead && ifNoneMatch(headers['if-none-match'], reply.headers.ETag);
+    ctx.status = isKnown ? 304 : 200;
+    if (!isKnown) ctx.body = typeof reply.body === 'string' ? reply.body : streamed(reply.body, state);
   };
 }
+
+/** A body that is sent nevertheless is ignored. */
+const NO_BODY: NonNullable<Operation['body']> = { content: {}, bytesMax: 0, parse: () => undefined };
 
 /** RFC 6750 section 2.1; the scheme is case-insensitive (RFC 9110 section 11.1). */
 const BEARER = /^bearer +(.+)$/i;
 
 /** @throws HttpError `token_missing` */
-function tokenOf({ headers }: IncomingMessage): string {
-  const token = BEARER.exec(headers.authorization ?? '')?.[1];
+function tokenOf({ authorization = '' }: IncomingHttpHeaders): string {
+  const token = BEARER.exec(authorization)?.[1];
   if (token === undefined) throw new HttpError('token_missing');
   return token;
 }
@@ -81,23 +95,6 @@ function closing(response: ServerResponse): AbortSignal {
   if (response.closed) controller.abort();
   else response.once('close', () => controller.abort());
   return controller.signal;
-}
-
-/** Smaller bodies are not counted: the buffer of a socket holds more. */
-const SMALL_BYTES_MAX = 16 * 1024;
-
-/** Counts a body until its response closes. @throws HttpError `overloaded` or `concurrency_limit` beyond the limit */
-function countUnread(body: Reply['body'], response: ServerResponse, { stream, unread }: Admission): void {
-  // The client may have left: then nothing is sent, and the response will not close again.
-  if (body === undefined || response.closed) return;
-  if (!isWhole(body)) {
-    stream.enter();
-    response.once('close', stream.leave);
-  } else if (body.length > SMALL_BYTES_MAX) {
-    const size = Buffer.byteLength(body);
-    unread.reserve(size);
-    response.once('close', () => unread.release(size));
-  }
 }
 
 /** The methods that a token permits on a path (RFC 9110 section 10.2.1). */

@@ -8,7 +8,7 @@ import { webhooks } from './webhooks.ts';
 export function openApiDocument(operations: readonly Operation[], baseUrl: string): object {
   const paths: Record<string, Record<string, object>> = {};
   for (const operation of operations) {
-    const { method, path, operationId, group, summary, description, requestContent } = operation;
+    const { method, path, operationId, group, summary, description, body } = operation;
     paths[path] = {
       ...paths[path],
       [method.toLowerCase()]: {
@@ -17,9 +17,7 @@ export function openApiDocument(operations: readonly Operation[], baseUrl: strin
         summary,
         description,
         ...parametersOf(operation),
-        ...(Object.keys(requestContent).length > 0 && {
-          requestBody: { required: true, content: contentOf(requestContent) },
-        }),
+        ...(body && { requestBody: { required: true, content: contentOf(body.content) } }),
         responses: { ...successResponses(operation), ...errorResponses(operation) },
       },
     };
@@ -69,9 +67,9 @@ function parametersOf({ parameters = {}, query = {}, isConditional = false }: Op
   return all.length > 0 ? { parameters: all } : {};
 }
 
-function successResponses({ method, response: { content, headers } }: Operation): Record<number, object> {
-  const [schema] = Object.values(content);
-  if (schema === undefined) return { 204: { description: 'done' } };
+function successResponses({ method, response }: Operation): Record<number, object> {
+  if (response === undefined) return { 204: { description: 'done' } };
+  const { content, headers } = response;
   const all = {
     ...headers,
     ...(method === 'GET' && { Allow: 'what the token permits here: methods, separated by commas' }),
@@ -83,7 +81,7 @@ function successResponses({ method, response: { content, headers } }: Operation)
   const documented = described.length > 0 && { headers: Object.fromEntries(described) };
   return {
     200: {
-      description: `${isTitled(schema) ? schema.title : 'the'} response`,
+      description: `${Object(Object.values(content)[0]).title} response`,
       ...documented,
       content: contentOf(content),
     },

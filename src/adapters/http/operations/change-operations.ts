@@ -1,8 +1,8 @@
 import type { UseCases } from '../../../application/use-cases.ts';
 import { Changes } from '../../../formats/schemas.ts';
-import { noBody, type Operation, operation } from './operation.ts';
+import { type Operation, operation } from './operation.ts';
 import { cursor, DEFAULT_LIMIT, decimal, pageLimit } from './parameters.ts';
-import { changesResponse } from './responses.ts';
+import { jsonResponse } from './responses.ts';
 
 const group = { name: 'Plants over time', description: 'What happens to them, for consumers that follow it.' };
 
@@ -28,9 +28,8 @@ export function changeOperations({ readChanges }: Pick<UseCases, 'readChanges'>)
         'if none is given. Go on with `next` for ever; `atEnd` says that nothing more is there yet. Nothing is ever ' +
         'left out, but a change may come more than once.',
       query: { after, limit: pageLimit('changes'), wait },
-      limits: 'wait',
-      body: noBody,
-      response: changesResponse(Changes),
+      limits: () => 'wait',
+      response: jsonResponse(Changes),
       statuses: [410, 501],
       handle: ({ query: { after, limit = DEFAULT_LIMIT, wait = 0 }, signal }) =>
         readChanges({ after, limit, wait: wait * 1_000, signal: signal() }),

@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import type { NewPlant } from '../../../domain/plant.ts';
 import { fingerprintOf, type Precondition } from '../../../domain/precondition.ts';
 import { HttpError } from '../errors.ts';
@@ -14,7 +15,10 @@ export function etagOf(plant: NewPlant): string {
  * @throws HttpError `invalid_request` for a header that is no entity tag, such as one without quotes: it would match nothing,
  * and the client would read the plant again and again
  */
-export function preconditionOf(match: string | undefined, noneMatch: string | undefined): Precondition | undefined {
+export function preconditionOf({
+  'if-match': match,
+  'if-none-match': noneMatch,
+}: IncomingHttpHeaders): Precondition | undefined {
   if (match === undefined && noneMatch === undefined) return undefined;
   // `If-Match` uses the strong comparison (RFC 9110 section 13.1.1), which no weak tag meets; `If-None-Match` the weak one.
   return {
@@ -37,7 +41,8 @@ function fingerprintsIn(name: string, header: string, isCompared: (tag: string) 
  * Whether `If-None-Match` names this entity tag or any: the weak comparison of RFC 9110 section 13.1.2. Koa's own,
  * `ctx.fresh`, never matches beside `Cache-Control: no-cache`, which fetch adds to a request that has If-None-Match.
  */
-export function ifNoneMatch(header: string, etag: string): boolean {
+export function ifNoneMatch(header: string | undefined, etag: string | undefined): boolean {
+  if (header === undefined || etag === undefined) return false;
   return header.trim() === '*' || listed(header).map(opaqueTag).includes(opaqueTag(etag));
 }
 

@@ -24,8 +24,8 @@ const content = {
 };
 const ADVICE = '. Lists with other columns, separators or encodings are read by npm run import, and by the page at /';
 
-/** The operation on lists of plants. */
-export function importOperation({ importPlants }: Pick<UseCases, 'importPlants'>): Operation {
+/** The operation on lists of plants, each of at most so many bytes. */
+export function importOperation({ importPlants }: Pick<UseCases, 'importPlants'>, bytesMax: number): Operation {
   return operation({
     operationId: 'importPlants',
     method: 'POST',
@@ -45,7 +45,7 @@ export function importOperation({ importPlants }: Pick<UseCases, 'importPlants'>
       idsFrom: { ...idParameter, description: 'for records without ids: the id of the first; the others follow it' },
       check: flag('whether to store nothing, and only say what would become of the records'),
     },
-    limits: 'list',
+    limits: () => 'list',
     check({ existing, idsFrom, check }, permissions) {
       const replaces = existing === 'replace';
       if ((replaces && !permissions.has('change')) || (check && !permissions.has('read')))
@@ -53,11 +53,11 @@ export function importOperation({ importPlants }: Pick<UseCases, 'importPlants'>
       const message = 'idsFrom must be left out with existing=replace: its numbers could be those of any other plants';
       if (replaces && idsFrom !== undefined) throw new HttpError('invalid_request', message);
     },
-    body: { content, advice: ADVICE, parse: (bytes: Buffer) => bytes },
+    body: { content, bytesMax, advice: ADVICE, parse: (bytes: Buffer) => bytes },
     response: jsonResponse(ImportResult),
-    async handle({ body, mediaType, query: { existing, idsFrom, check: isCheck = false } }) {
+    async handle({ body, bodyType, query: { existing, idsFrom, check: isCheck = false } }) {
       const replaces = existing === 'replace';
-      const { records, ignored } = await readRecords(body, { isCsv: mediaType === CSV_TYPE, idsFrom, replaces });
+      const { records, ignored } = await readRecords(body, { isCsv: bodyType === CSV_TYPE, idsFrom, replaces });
       const plants = records.flatMap(({ plant }) => plant ?? []);
       const { outcomes, changes } = await importPlants(plants, { replaces, isCheck });
       const counts = { created: 0, changed: 0, unchanged: 0, id_taken: 0, id_retired: 0 };

@@ -4,8 +4,7 @@ import { isStorableText, MAX_LENGTH } from '../../../domain/plant.ts';
 import { separators } from '../../../formats/csv.js';
 import { PlantList } from '../../../formats/schemas.ts';
 import { HttpError, JSON_TYPE } from '../errors.ts';
-import { during, type Limit } from '../middleware/admission.ts';
-import { noBody, type Operation, operation } from './operation.ts';
+import { type Operation, operation } from './operation.ts';
 import { choice, decimal, type Parameter } from './parameters.ts';
 import { idParameter, plantsGroup } from './plant-operations.ts';
 import { CSV_TYPE, listResponse } from './responses.ts';
@@ -45,7 +44,7 @@ const NEEDS_CHUNKS =
   'use HTTP/1.1, a smaller limit or application/json';
 
 /** The operation that lists plants. */
-export function listOperation({ listPlants }: Pick<UseCases, 'listPlants'>, search: Limit): Operation {
+export function listOperation({ listPlants }: Pick<UseCases, 'listPlants'>): Operation {
   return operation({
     operationId: 'listPlants',
     method: 'GET',
@@ -66,16 +65,15 @@ export function listOperation({ listPlants }: Pick<UseCases, 'listPlants'>, sear
       name: nameFilter,
       separator: csvSeparator,
     },
-    body: noBody,
     response: listResponse(PlantList),
+    limits: ({ name }) => (name ? 'search' : undefined),
     async handle({ query, type, httpVersion, signal }) {
       const { limit, order, tag, separator } = query;
       const name = query.name || undefined;
       if (separator !== undefined && type !== CSV_TYPE) {
         throw new HttpError('invalid_request', `separator must be left out unless Accept prefers ${CSV_TYPE}`);
       }
-      const list = () => listPlants({ ...query, name, signal: signal() });
-      const { first, batches, next } = await (name === undefined ? list() : during(search, list));
+      const { first, batches, next } = await listPlants({ ...query, name, signal: signal() });
       if (batches !== undefined && type !== JSON_TYPE && httpVersion === '1.0') {
         throw new HttpError('not_acceptable', NEEDS_CHUNKS);
       }

@@ -1,22 +1,22 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { MIMEType } from 'node:util';
-import { HttpError } from '../errors.ts';
+import { HttpError, mediaTypeRule } from '../errors.ts';
 
 /**
  * The media type of a body, without its parameters.
  *
  * @param types the accepted media types
- * @param rule the message for any other
+ * @param advice what clients should do about any other
  * @throws HttpError `unsupported_media_type`, also for a charset that is not UTF-8 or ASCII
  */
 export function sentType(
   { 'content-type': sent = '', 'content-encoding': coding }: IncomingHttpHeaders,
   types: readonly string[],
-  rule: string,
+  advice = '',
 ): string {
   const type = sent === 'application/json' ? sent : inUtf8(sent);
   if (type !== undefined && types.includes(type) && coding === undefined) return type;
-  throw new HttpError('unsupported_media_type', rule);
+  throw new HttpError('unsupported_media_type', mediaTypeRule(types) + advice);
 }
 
 /** The type without its parameters; undefined if it is malformed, or has another charset. */
@@ -28,6 +28,13 @@ function inUtf8(contentType: string): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** The type of a response to this `Accept`. @throws HttpError `not_acceptable` */
+export function acceptedType(accept: string | undefined, types: readonly string[]): string {
+  const type = preferredType(accept, types);
+  if (type === undefined) throw new HttpError('not_acceptable', `Accept must allow ${types.join(' or ')}`);
+  return type;
 }
 
 /**

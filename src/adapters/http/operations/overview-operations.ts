@@ -1,8 +1,7 @@
 import type { UseCases } from '../../../application/use-cases.ts';
 import { PlantCount, TagList } from '../../../formats/schemas.ts';
-import { during, type Limit } from '../middleware/admission.ts';
 import { nameFilter, tagFilter } from './list-operation.ts';
-import { noBody, type Operation, operation } from './operation.ts';
+import { type Operation, operation } from './operation.ts';
 import { cursor, DEFAULT_LIMIT, type Parameter, pageLimit } from './parameters.ts';
 import { plantsGroup } from './plant-operations.ts';
 import { jsonResponse } from './responses.ts';
@@ -22,10 +21,7 @@ const after: Parameter<string> = {
 };
 
 /** The operations that count plants and list tags, in bounds. */
-export function overviewOperations(
-  { countPlants, listTags }: Pick<UseCases, 'countPlants' | 'listTags'>,
-  search: Limit,
-): Operation[] {
+export function overviewOperations({ countPlants, listTags }: Pick<UseCases, 'countPlants' | 'listTags'>): Operation[] {
   return [
     operation({
       operationId: 'countPlants',
@@ -36,10 +32,9 @@ export function overviewOperations(
       summary: 'Count plants',
       description: 'It stops at 10,000 plants, or after a second: see `isExact`.',
       query: { tag: tagFilter, name: nameFilter },
-      body: noBody,
       response: jsonResponse(PlantCount),
-      handle: ({ query: { tag, name }, signal }) =>
-        during(search, () => countPlants({ tag, name: name || undefined, signal: signal() })),
+      limits: () => 'search',
+      handle: ({ query: { tag, name }, signal }) => countPlants({ tag, name: name || undefined, signal: signal() }),
     }),
     operation({
       operationId: 'listTags',
@@ -52,12 +47,12 @@ export function overviewOperations(
         'The tags that plants have, in the order of their UTF-8, each with the number of its plants up to 1,000. Go on ' +
         'with `next` until there is none; a page ends early once it has taken a second.',
       query: { limit: pageLimit('tags'), after },
-      body: noBody,
       response: jsonResponse(TagList),
       statuses: [501],
+      limits: () => 'search',
       async handle({ query: { limit = DEFAULT_LIMIT, after }, signal }) {
-        const { tags, next } = await during(search, () => listTags(after, limit, signal()));
-        return { tags: [...tags], ...(next !== undefined && { next: placeOf(next) }) };
+        const { tags, next } = await listTags(after, limit, signal());
+        return { tags, ...(next !== undefined && { next: placeOf(next) }) };
       },
     }),
   ];

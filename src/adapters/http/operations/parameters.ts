@@ -66,38 +66,39 @@ export function flag(description: string): Parameter<boolean> {
   return { description, mustBe: 'false or true', schema: Type.Boolean(), parse };
 }
 
-/** Decoded parameters of a request, by name. */
-type Texts = Readonly<Record<string, string | undefined>>;
+/** Decoded parameters, by name. */
+type Texts = Readonly<Record<string, string>>;
 
 /**
- * Parses parameters; absent parameters have no value.
+ * Parses parameters; absent ones have no value.
  *
  * @throws HttpError `invalid_request`, naming the first parameter that breaks its rule, and the rule
  */
-export function parseParameters<All extends Parameters>(parameters: All | undefined, texts: Texts): Values<All> {
+export function parseParameters(parameters: Parameters = {}, texts: Texts): Values<Parameters> {
   const values: Record<string, unknown> = {};
-  for (const [name, { mustBe, parse }] of Object.entries(parameters ?? {})) {
+  for (const [name, { mustBe, parse }] of Object.entries(parameters)) {
     const text = texts[name];
     if (text === undefined) continue;
     values[name] = parse(text);
     if (values[name] === undefined) throw new HttpError('invalid_request', `${name} must be ${mustBe}`);
   }
-  return values as Values<All>;
+  return values;
 }
 
 /**
- * Decodes a query as forms write queries: percent-encoded UTF-8, with `+` for a space.
+ * Parses a query as forms write queries: percent-encoded UTF-8, with `+` for a space.
  *
+ * @param parameters those that are allowed; undefined if any query is ignored
  * @param query without the question mark
- * @param known the parameters that are allowed
  * @param advice what clients should do about any other parameter
- * @throws HttpError `invalid_request` for a parameter that is unknown or given twice, and for bytes that are not UTF-8
+ * @throws HttpError `invalid_request`, also for a parameter that is unknown or sent twice, and for bytes that are not UTF-8
  */
-export function decodeQuery(query: string, known: Parameters, advice: string): Texts {
+export function parseQuery(parameters: Parameters | undefined, query: string, advice = ''): Values<Parameters> {
+  if (parameters === undefined) return {};
   const texts: Record<string, string> = {};
   for (const [name, text] of new URLSearchParams(inUtf8(query))) {
-    if (!Object.hasOwn(known, name)) {
-      const names = Object.keys(known);
+    if (!Object.hasOwn(parameters, name)) {
+      const names = Object.keys(parameters);
       const allowed = names.length > 0 ? `only ${names.join(', ')}` : 'no parameters';
       const message = `${JSON.stringify(name)} is unknown: the query may have ${allowed}${advice}`;
       throw new HttpError('invalid_request', message);
@@ -105,7 +106,7 @@ export function decodeQuery(query: string, known: Parameters, advice: string): T
     if (texts[name] !== undefined) throw new HttpError('invalid_request', `${name} must be given once only`);
     texts[name] = text;
   }
-  return texts;
+  return parseParameters(parameters, texts);
 }
 
 /** URLSearchParams silently replaces bytes that are not UTF-8. */

@@ -2,9 +2,9 @@ import type { UseCases } from '../../../application/use-cases.ts';
 import { PlantStoreError } from '../../../domain/errors.ts';
 import { decimalId } from '../../../formats/plant-id.ts';
 import { ChangedPlant, NewPlant, Plant, PlantId, sameIdRule } from '../../../formats/schemas.ts';
-import { jsonBody, noBody, type Operation, operation } from './operation.ts';
+import { jsonBody, type Operation, operation } from './operation.ts';
 import type { Parameter } from './parameters.ts';
-import { emptyResponse, jsonResponse, plantWithETag } from './responses.ts';
+import { jsonResponse, plantWithETag } from './responses.ts';
 
 export const plantsGroup = { name: 'Plants', description: 'What the store keeps.' };
 
@@ -42,7 +42,6 @@ export function plantOperations(cases: UseCases): Operation[] {
       description: 'The whole record, as it was sent to create it.',
       parameters: { id: plantId },
       query: {},
-      body: noBody,
       response: plantWithETag(NewPlant, true),
       statuses: [404, 410],
       handle: ({ path: { id } }) => findPlant(id),
@@ -84,8 +83,6 @@ export function plantOperations(cases: UseCases): Operation[] {
       parameters: { id: plantId },
       query: {},
       isConditional: true,
-      body: noBody,
-      response: emptyResponse,
       statuses: [404, 412],
       handle: ({ path: { id }, precondition }) => deletePlant(id, precondition),
     }),

@@ -1,29 +1,22 @@
 import Type, { type Static, type TObject, type TSchema } from 'typebox';
-import type { Change, Changes } from '../../../application/ports.ts';
 import type { NewPlant } from '../../../domain/plant.ts';
 import { csvCell, type Separator } from '../../../formats/csv.js';
-import { jsonEncoder } from '../../../formats/json-encoder.ts';
+import { jsonText } from '../../../formats/exact-json.ts';
 import { plantJson } from '../../../formats/plant-json.ts';
 import { JSON_TYPE } from '../errors.ts';
 import { etagOf } from './etag.ts';
 
-/** A successful response, ready to be sent. */
+/** The headers and the body of a successful response. */
 export interface Reply {
-  readonly status: 200 | 204 | 304;
   /** Headers in addition to the common ones, or in place of them. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The whole body, or its parts if it is streamed; undefined if it has none. */
-  readonly body: string | Buffer | AsyncIterable<string> | undefined;
-}
-
-/** Whether the body is sent at once, and not streamed. */
-export function isWhole(body: Reply['body']): body is string | Buffer {
-  return typeof body === 'string' || Buffer.isBuffer(body);
+  /** The whole body, or its parts if it is streamed. */
+  readonly body: string | AsyncIterable<string>;
 }
 
 /** How the result of an operation is sent and documented. */
 export interface ResponseKind<Result> {
-  /** The schema of each media type, the preferred type first; no types for 204. */
+  /** The schema of each media type, the preferred type first. */
   readonly content: Readonly<Record<string, TSchema>>;
   /** The descriptions of its headers, by name. */
   readonly headers: Readonly<Record<string, string>>;
@@ -34,20 +27,12 @@ export interface ResponseKind<Result> {
 const NDJSON_TYPE = 'application/x-ndjson';
 export const CSV_TYPE = 'text/csv';
 
-/** A response with a body, of JSON unless the headers name another type. */
-const ok = (body: Reply['body'], headers: Reply['headers'] = {}): Reply => ({
-  status: 200,
-  headers: { 'Content-Type': JSON_TYPE, ...headers },
-  body,
-});
-
 /** A JSON value. */
 export function jsonResponse<Schema extends TObject>(schema: Schema): ResponseKind<Static<Schema>> {
-  const encode = jsonEncoder(schema);
   return {
     content: { [JSON_TYPE]: schema },
     headers: {},
-    reply: (value) => ok(encode(value)),
+    reply: (value) => ({ headers: { 'Content-Type': JSON_TYPE }, body: jsonText(value) }),
   };
 }
 
@@ -55,35 +40,15 @@ const ETAG = 'identifies this version of the record; send it as If-Match to chan
 
 /** A plant with its ETag. @param isCacheable whether a client may keep the plant while its ETag is unchanged */
 export function plantWithETag(schema: TSchema, isCacheable = false): ResponseKind<NewPlant> {
-  const caching = { 'Cache-Control': 'private, no-cache' };
+  const caching = isCacheable && { 'Cache-Control': 'private, no-cache' };
   return {
     content: { [JSON_TYPE]: schema },
-    headers: isCacheable
-      ? { ETag: `${ETAG}, or as If-None-Match to get 304 while it is the same`, ...caching }
-      : { ETag: ETAG },
-    reply: (plant) => ok(plantJson(plant), { ETag: etagOf(plant), ...(isCacheable && caching) }),
+    headers: { ETag: isCacheable ? `${ETAG}, or as If-None-Match to get 304 while it is the same` : ETAG, ...caching },
+    reply: (plant) => ({
+      headers: { 'Content-Type': JSON_TYPE, ETag: etagOf(plant), ...caching },
+      body: plantJson(plant),
+    }),
   };
-}
-
-/** 204 without a body. */
-export const emptyResponse: ResponseKind<void> = {
-  content: {},
-  headers: {},
-  reply: () => ({ status: 204, headers: {}, body: undefined }),
-};
-
-/** The next part of the feed of changes. */
-export function changesResponse(schema: TSchema): ResponseKind<Changes> {
-  return {
-    content: { [JSON_TYPE]: schema },
-    headers: {},
-    reply: ({ changes, ...members }) =>
-      ok(`{"changes":[${changes.map(changeJson).join()}],${JSON.stringify(members).slice(1)}`),
-  };
-}
-
-function changeJson(change: Change): string {
-  return 'deleted' in change ? `{"id":${change.id},"deleted":true}` : plantJson(change);
 }
 
 const Lines = Type.String({ description: 'a NewPlant on each line' });
@@ -119,7 +84,10 @@ export function listResponse(list: TSchema): ResponseKind<ListResult> {
         }
         yield end;
       }
-      return ok(batches === undefined ? begin + end : parts(batches), { 'Content-Type': contentType, ...link });
+      return {
+        headers: { 'Content-Type': contentType, ...link },
+        body: batches === undefined ? begin + end : parts(batches),
+      };
     },
   };
 }
