@@ -103,23 +103,16 @@ describe('a database', () => {
     expect((await post(service.apiUrl, plant)).status).toBe(200);
   });
 
-  test.each([true, false])(
-    'with a table that a crash would empty from the start, %s, stores nothing',
-    async (isEarly) => {
-      const database = await migratedDatabase();
-      const damage = () => database.query('alter table plants set unlogged');
-      if (isEarly) await damage();
-      const service = await startOn(database.url);
-      if (!isEarly) {
-        expect((await post(service.apiUrl, plant)).status).toBe(200);
-        await damage();
-        await eventually(async () => (await post(service.apiUrl, plant)).status !== 200);
-      }
-      expect(await refusalOf(await post(service.apiUrl, plant))).toEqual([503, 50300, expect.any(String)]);
-      await database.query('alter table plants set logged');
-      expect((await post(service.apiUrl, plant)).status).toBe(200);
-    },
-  );
+  test('whose table a crash would empty stores nothing until that is fixed', async () => {
+    const database = await migratedDatabase();
+    const service = await startOn(database.url);
+    expect((await post(service.apiUrl, plant)).status).toBe(200);
+    await database.query('alter table plants set unlogged');
+    await eventually(async () => (await post(service.apiUrl, plant)).status !== 200);
+    expect(await refusalOf(await post(service.apiUrl, plant))).toEqual([503, 50300, expect.any(String)]);
+    await database.query('alter table plants set logged');
+    expect((await post(service.apiUrl, plant)).status).toBe(200);
+  });
 
   test('that became read-only says why, and is ready again on fresh connections', async () => {
     const database = await migratedDatabase();

@@ -6,7 +6,6 @@ import type { Database } from '../../src/adapters/postgres/database.ts';
 import { readiness } from '../../src/adapters/postgres/readiness.ts';
 import { registerEndpoints } from '../../src/adapters/postgres/registration.ts';
 import { migrateUp } from '../../src/adapters/postgres/schema/migrator.ts';
-import { plantPurge } from '../../src/adapters/sql/changes/purge.ts';
 import type { Run } from '../../src/adapters/sql/run.ts';
 import { endpointStates, enterEndpoints, webhookEndpoints } from '../../src/adapters/sql/webhooks/endpoints.ts';
 import { MISSING_ROW } from '../../src/adapters/sql/webhooks/endpoints-problem.ts';
@@ -65,7 +64,6 @@ type Column = 'expires' | 'retry_at' | 'failing_since';
 const webhooksOn = (run: Run, names: readonly string[], entered?: () => Promise<void> | undefined) => ({
   ...leases(webhookPositions(run, names, entered)),
   endpoints: webhookEndpoints(run),
-  purge: () => Array.fromAsync(plantPurge(run)({ minAge: 0, id: undefined }, false)),
 });
 
 function webhooksIn(database: Database, names = [ENDPOINT]) {
@@ -376,13 +374,6 @@ describe('on a Postgres', () => {
     await store.plants.readChanges({ after: undefined, limit: 10, wait: 0, signal: new AbortController().signal });
     expect(second).not.toBe(first);
     expect(await epochOf()).toBe(second);
-  });
-
-  test('endpoints at different plants of a transaction read what comes after their own', async () => {
-    await store.query(`insert into plants select id, 'plant' from generate_series(1, 3) as id`);
-    const [first, second] = (await store.plants.readEntries(START)).entries;
-    const read = [first, second].map((entry) => idsAfter(store, entry ?? START));
-    expect(await Promise.all(read)).toEqual([[2n, 3n], [3n]]);
   });
 
   describe('after a restore', () => {

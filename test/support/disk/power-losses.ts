@@ -7,14 +7,9 @@ import type { TracedWork } from './traced-work.ts';
 
 /*
  * The folder of a recorded service as it may be after power losses at many moments. What was not synced is there, is missing
- * or is torn, sector by sector. Two models say what a sync keeps:
- *
- * - posix: the sync of a file keeps its content, and that of a folder the names in it. Nothing else is promised.
- * - ext4: names come to the disk in their order, and with them those before. The sync of a new file keeps its name; that of
- *   a folder keeps all names.
+ * or is torn, sector by sector. The sync of a file keeps its content, and that of a folder the names in it, as POSIX says;
+ * nothing else is kept. File systems that keep more, as ext4 does with names, lose nothing else.
  */
-
-export type Model = 'posix' | 'ext4';
 
 /** The octets at a place; a truncation has none. */
 interface Write {
@@ -43,7 +38,7 @@ interface Survival {
 }
 
 /** @param root the recorded folder, which is empty at first. @param random returns from 0 to 1 */
-function lossyDisk(root: string, model: Model, random: () => number) {
+function lossyDisk(root: string, random: () => number) {
   const current = new Map<string, Node>([[root, 'folder']]);
   const durable = new Map(current);
   /** In their order. */
@@ -69,13 +64,13 @@ function lossyDisk(root: string, model: Model, random: () => number) {
 
   function sync(path: string): void {
     const node = nodeAt(path);
-    const isFolder = node === 'folder';
-    if (!isFolder) node.durable = written(node.durable, node.pending.splice(0));
-    const last = isFolder ? pending.length : pending.findLastIndex((naming) => naming.node === node);
-    const isKept = (naming: Naming, index: number) =>
-      model === 'ext4' ? index <= last : isFolder && dirname(naming.path) === path;
+    if (node !== 'folder') {
+      node.durable = written(node.durable, node.pending.splice(0));
+      return;
+    }
+    const isKept = (naming: Naming) => dirname(naming.path) === path;
     for (const naming of pending.filter(isKept)) put(durable, naming);
-    pending = pending.filter((naming, index) => !isKept(naming, index));
+    pending = pending.filter((naming) => !isKept(naming));
   }
 
   return {
@@ -93,13 +88,8 @@ function lossyDisk(root: string, model: Model, random: () => number) {
 
     /** Writes what is left after a power loss into a folder that exists. */
     loseTo(target: string, { names, sectors, sectorSize }: Survival): void {
-      const isSome = names > 0 && names < 1;
-      // In ext4, all names until some moment.
-      const until = isSome ? Math.floor(random() * (pending.length + 1)) : names * pending.length;
       const left = new Map(durable);
-      for (const [index, naming] of pending.entries()) {
-        if (model === 'ext4' ? index < until : random() < names) put(left, naming);
-      }
+      for (const naming of pending.filter(() => random() < names)) put(left, naming);
       // Each folder before what is in it, which is gone with its name.
       for (const path of [...left.keys()].sort()) {
         const [node, place] = [left.get(path), join(target, relative(root, path))];
@@ -171,7 +161,6 @@ const SURVIVALS = [
  */
 export async function* powerLosses(
   { entries, root, dataDir }: Pick<TracedWork, 'entries' | 'root' | 'dataDir'>,
-  model: Model,
   count: number,
   seed: number,
 ): AsyncIterable<Loss> {
@@ -182,7 +171,7 @@ export async function* powerLosses(
     n % 3 === 0 ? anyOf(entries.length + 1) : (decisive[anyOf(decisive.length)] ?? 0),
   ).sort((a, b) => a - b);
 
-  const disk = lossyDisk(root, model, random);
+  const disk = lossyDisk(root, random);
   const acknowledged = new Set<string>();
   let done = 0;
   for (const [number, moment] of moments.entries()) {
@@ -196,7 +185,7 @@ export async function* powerLosses(
     const target = await mkdtemp(join(PLACE, 'plant-store-loss-'));
     disk.loseTo(target, survival);
     yield {
-      description: `${model}, seed ${seed}, loss ${number} at entry ${moment} of ${entries.length}, ${JSON.stringify(survival)}`,
+      description: `seed ${seed}, loss ${number} at entry ${moment} of ${entries.length}, ${JSON.stringify(survival)}`,
       dataDir: join(target, relative(root, dataDir)),
       acknowledged: new Set(acknowledged),
       remove: () => rm(target, { recursive: true, force: true }),

@@ -146,14 +146,3 @@ test('never deadlocks with an instance that adds the plants in the opposite orde
   const [statistics] = await server.query('select deadlocks from pg_stat_database where datname = current_database()');
   expect(statistics).toEqual({ deadlocks: '0' });
 });
-
-test('takes a transaction that outlasts transaction_timeout for a timeout', async () => {
-  if ((await server.query("select from pg_settings where name = 'transaction_timeout'")).length === 0) return;
-  const limited = connect(`${server.url}?options=-c%20transaction_timeout%3D200ms`);
-  await lockRows(server.url, [5n]);
-  await expect(plantsIn(limited).add({ id: 5n, name: 'mine' })).rejects.toMatchObject({
-    code: 'store_unavailable',
-    cause: { code: '25P04' },
-  });
-  expect(await plantsIn(limited).add({ id: 6n, name: 'another' })).toBe('created');
-});
