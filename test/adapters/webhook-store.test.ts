@@ -142,18 +142,6 @@ describe.each<[string, () => Promise<Webhooks | ReturnType<typeof webhooksInFile
 
   const state = async () => (await store.endpoints.states())[0];
 
-  test('a new endpoint begins at the end of the feed, and another one stays where it is', async () => {
-    await store.plants.add(plant(1n));
-    await store.add();
-    const { position } = await taken(store, 0);
-    expect(await idsAfter(store, position)).toEqual([]);
-    await store.plants.add(plant(2n));
-    await (await store.another()).add();
-    await delay(10);
-    expect((await taken(store)).position).toEqual(position);
-    expect(await idsAfter(store, position)).toEqual([2n]);
-  });
-
   test('an endpoint whose row is gone is reported, and begins anew after a restart', async () => {
     await store.add();
     const lease = await taken(store);
@@ -299,21 +287,6 @@ describe.each<[string, () => Promise<Webhooks | ReturnType<typeof webhooksInFile
       await taken(store);
       await store.shift('expires', -2 * MINUTE);
       expect(await taken(store)).toMatchObject({ failures: 1 });
-    });
-
-    test('a parked endpoint waits until it is resumed, and /ready says so', async () => {
-      await isDue();
-      await store.fail(await taken(store), setback(failing, { isParked: true, reason: 'it responded with 410' }));
-      await isDue();
-      expect(await store.take()).toBeUndefined();
-      expect(await store.ready()).toBe(
-        `the webhook of ${ENDPOINT} (it responded with 410) is parked: see npm run webhooks -- status`,
-      );
-      await (await store.another(['another one'])).add();
-      expect(await store.ready(['another one'])).toBeUndefined();
-      expect(await store.endpoints.resume(ENDPOINT)).toBe(true);
-      expect(await store.ready()).toBeUndefined();
-      expect(await taken(store)).toMatchObject({ failures: 0, position: START });
     });
 
     test('what fails can be skipped, unless something else fails by then', async () => {

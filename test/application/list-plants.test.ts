@@ -26,23 +26,6 @@ async function allOf({ first, batches }: PlantList): Promise<NewPlant[]> {
   return plants;
 }
 
-test('up to 1,000 plants are a page, which says where a next one begins', async () => {
-  for (const [count, limit] of [
-    [9, 10],
-    [10, 10],
-    [11, 10],
-    [1_001, 1_000],
-  ] as const) {
-    const next = count > limit ? BigInt(limit - 1) : undefined;
-    expect(await store(upTo(count)).list({ limit })).toEqual({
-      first: upTo(limit).slice(0, count),
-      batches: undefined,
-      next,
-    });
-  }
-  expect(await store(upTo(2)).list({ limit: 1, order: 'desc' })).toMatchObject({ first: [plant(1n)], next: 1n });
-});
-
 describe('a list that is no page', () => {
   test.each([{}, { limit: BATCH + 400 }, { name: 'PLANT 1' }, { after: 7n, order: 'desc' as const }])(
     'has each plant of %j once, though its client has closed its side',

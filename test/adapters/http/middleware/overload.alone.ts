@@ -4,7 +4,7 @@ import type { NewPlant } from '../../../../src/domain/plant.ts';
 import { post, refusalOf, startApiServer } from '../../../support/api-server.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { connectTo } from '../../../support/http-bytes.ts';
-import { beginUpload, requestText, statusesIn } from '../../../support/raw-request.ts';
+import { beginUpload, requestText } from '../../../support/raw-request.ts';
 
 /** A repository whose calls wait until the test lets them go. */
 function heldPlants() {
@@ -52,31 +52,6 @@ test('refuses more than may be under way, without asking the store, and recovers
   await until(() => held.length === 3);
   held[2]?.();
   expect((await again).status).toBe(200);
-});
-
-test('delays nothing by a refusal, since a proxy shares its connection among clients', async () => {
-  const { held, url, accepted } = await startOccupied({ maxRequests: 1 });
-  const socket = connectTo(url).setEncoding('utf8');
-  let responses = '';
-  socket.on('data', (text) => {
-    responses += text;
-  });
-  const taken: number[] = [];
-  for (let round = 1; round <= 5; round++) {
-    const start = performance.now();
-    for (const request of [requestText('POST /plants', plant(2)), requestText('GET /plants/2')]) {
-      const before = statusesIn(responses).length;
-      socket.write(request);
-      await until(() => statusesIn(responses).length > before);
-    }
-    taken.push(performance.now() - start);
-  }
-  // A busy machine may delay two of five; each refusal would delay all by a second.
-  expect(taken.toSorted((a, b) => a - b)[2]).toBeLessThan(800);
-  expect(statusesIn(responses)).toEqual(Array.from({ length: 5 }, () => [503, 404]).flat());
-  held[0]?.();
-  expect((await accepted).status).toBe(200);
-  socket.destroy();
 });
 
 test('counts a chunked body as its limit, which it gives back', async () => {

@@ -2,7 +2,6 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from '@jest/globals';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
-import { Validator } from '@seriousme/openapi-schema-validator';
 import { errorKinds } from '../../../../src/adapters/http/errors.ts';
 import { startApiServer } from '../../../support/api-server.ts';
 import { forAllTests } from '../../../support/lifetimes.ts';
@@ -70,12 +69,6 @@ test('has the figures of the contract, whatever version the program has', () => 
   }
 });
 
-test('is valid OpenAPI 3.1', async () => {
-  const validator = new Validator();
-  expect(await validator.validate(structuredClone({ ...document }))).toEqual({ valid: true });
-  expect(validator.version).toBe('3.1');
-});
-
 /** Rules of the linter that the contract contradicts. */
 const contradicted = {
   // An error is the contract's Error as application/json, no problem of RFC 9457.
@@ -134,17 +127,8 @@ test('warns at every id of clients that round it', () => {
   for (const { description } of ids) expect(description).toMatch(/^\w.*\. Every digit counts: .* 9007199254740991, /);
 });
 
-test('has one response for every error, under the statuses of each operation', () => {
+test('has one response for every error', () => {
   const { description } = document.components.responses.Error;
   for (const { error } of Object.values(errorKinds))
     expect(description.match(new RegExp(`\\b${error} [a-z]`, 'g'))).toHaveLength(1);
-  const statusesOf = (operationId: string) => {
-    const { responses = {} } = operations().find((operation) => operation.operationId === operationId) ?? {};
-    const errors = Object.entries(responses).filter(([, { $ref }]) => $ref === '#/components/responses/Error');
-    return errors.map(([status]) => Number(status));
-  };
-  const anywhere = [400, 401, 403, 408, 417, 431, 500, 503];
-  expect(statusesOf('createPlant')).toEqual(anywhere);
-  expect(statusesOf('changePlant')).toEqual([...anywhere, 404, 410, 412].sort());
-  expect(statusesOf('listChanges')).toEqual([...anywhere, 406, 410, 501].sort());
 });
