@@ -79,11 +79,3 @@ test('fails all items of a list that fails', async () => {
   const calls = await Promise.allSettled(['first', 'second', 'third'].map(add));
   expect(calls.map((call) => call.status === 'rejected' && call.reason)).toEqual([failure, failure, failure]);
 });
-
-test('keeps no timer when all is done', async () => {
-  const timers = () => process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length;
-  const before = timers();
-  const { add, finish } = setUp();
-  await finish([add('a')]);
-  while (timers() > before) await new Promise(setImmediate);
-});

@@ -41,16 +41,6 @@ test('makes failures of the server store_unavailable, and passes on all others',
   for (const cause of [sqlError('23514'), new TypeError('a defect')]) expect(await failureAfter(cause)).toBe(cause);
 });
 
-test('tells the work that an earlier attempt may have succeeded', async () => {
-  const seen: boolean[] = [];
-  await runnerWithin().executeWithRetry('writes', async (_session, isUncertain) => {
-    seen.push(isUncertain);
-    if (seen.length === 1) throw new UnknownOutcomeError('no_response', 'late');
-    if (seen.length === 2) throw lost();
-  });
-  expect(seen).toEqual([false, true, true]);
-});
-
 test.each([3, 4, 10])(
   'of %i connections, leaves one to reads though all writes hang, imports included',
   async (count) => {
@@ -112,31 +102,6 @@ test('begins no work whose deadline passes while it waits for its transaction', 
   expect(await late).toMatchObject({ failed: { error: { code: 'store_unavailable' } } });
   await run('writes', async () => done.push('next'));
   expect(done).toEqual(['next']);
-});
-
-test('shares out the connections among reads, writes, the feed and the background', async () => {
-  const run = runWithin(60_000, 10);
-  for (const [lane, most] of [
-    ['writes', 8],
-    ['reads', 8],
-    ['feed', 5],
-    ['backgroundWrites', 1],
-    ['backgroundReads', 1],
-  ] as const) {
-    const end = Promise.withResolvers<void>();
-    let running = 0;
-    const work = Array.from({ length: 20 }, () =>
-      run(lane, () => {
-        running++;
-        return end.promise;
-      }),
-    );
-    await new Promise(setImmediate);
-    expect([lane, running]).toEqual([lane, most]);
-    end.resolve();
-    await Promise.all(work);
-    expect(running).toBe(20);
-  }
 });
 
 test('keeps no timer when all is done, or has failed', async () => {

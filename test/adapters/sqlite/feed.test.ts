@@ -1,6 +1,5 @@
 import { expect, test } from '@jest/globals';
 import { plantPurge } from '../../../src/adapters/sql/changes/purge.ts';
-import { enterEndpoints, webhookEndpoints } from '../../../src/adapters/sql/webhooks/endpoints.ts';
 import { renewLog } from '../../../src/adapters/sqlite/file/schema.ts';
 import type { NewPlant } from '../../../src/domain/plant.ts';
 import { embeddedPlants, openEmbedded } from '../../support/embedded-store.ts';
@@ -29,29 +28,6 @@ test('a purge finds them all, however many there are, in transactions of at most
   expect(await Array.fromAsync(plantPurge(store.file.run)({ minAge: 0, id: undefined }, false))).toEqual([
     500, 500, 201,
   ]);
-});
-
-test('changes, and what waits for webhooks, are read by their index, without a sort', async () => {
-  const { file, plants } = store;
-  const prepare = file.sql.prepare.bind(file.sql);
-  const texts: string[] = [];
-  Object.assign(file.sql, { prepare: (text: string) => texts.push(text) && prepare(text) });
-  await readToEnd(plants);
-  await file.run('writes', (session) => enterEndpoints(session, ['an endpoint']));
-  await webhookEndpoints(file.run).states();
-  const plans = texts
-    .filter((text) => /order by.* limit/s.test(text))
-    .map((text) =>
-      prepare(`explain query plan ${text}`)
-        .all()
-        .map(({ detail }) => detail)
-        .join('\n'),
-    );
-  expect(plans.length).toBeGreaterThanOrEqual(4);
-  for (const plan of plans) {
-    expect(plan).toContain('INDEX plants_by_change');
-    expect(plan).not.toContain('FOR ORDER BY');
-  }
 });
 
 test('a position of another file, a set-back one or an earlier identity has expired', async () => {

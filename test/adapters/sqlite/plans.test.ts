@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals';
+import { enterEndpoints, webhookEndpoints } from '../../../src/adapters/sql/webhooks/endpoints.ts';
 import { embeddedPlants, openEmbedded } from '../../support/embedded-store.ts';
 import { allReads } from '../../support/plants/all-reads.ts';
 
@@ -14,6 +15,8 @@ test('no read of plants passes over the whole table, and no page is sorted', asy
   };
   const store = embeddedPlants(file);
   for (const [, read] of allReads) await read(store);
+  await file.run('writes', (session) => enterEndpoints(session, ['an endpoint']));
+  await webhookEndpoints(file.run).states();
   const range = { from: 0n, to: 99n, order: 'desc' as const };
   for (const part of [{}, { tag: 'green' }, { name: 'x' }, { tag: 'green', name: 'x' }]) {
     await store.list({ ...range, ...part }, 10);
