@@ -4,10 +4,8 @@ import { apiClient } from '../support/api-client.ts';
 import { TOKEN } from '../support/api-server.ts';
 import { eventually } from '../support/eventually.ts';
 import { forAllTests } from '../support/lifetimes.ts';
-import { documentedCaddy, startCaddy } from '../support/servers/caddy.ts';
-import { startHaproxy } from '../support/servers/haproxy.ts';
 import { listening } from '../support/servers/local-server.ts';
-import { documentedNginx, startNginx } from '../support/servers/nginx.ts';
+import { documentedCaddy, documentedNginx, startCaddy, startHaproxy, startNginx } from '../support/servers/proxies.ts';
 import { type Service, startWith } from '../support/service-process.ts';
 import { migratedDatabase } from '../support/test-database.ts';
 

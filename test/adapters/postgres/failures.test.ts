@@ -1,5 +1,6 @@
-import { expect, test } from '@jest/globals';
+import { expect, jest, test } from '@jest/globals';
 import { ConnectionError, failureOf, UnknownOutcomeError } from '../../../src/adapters/postgres/failures.ts';
+import { recentFailure } from '../../../src/adapters/sql/recent-failure.ts';
 import { PlantStoreError } from '../../../src/domain/errors.ts';
 
 const postgres = (code: string) => Object.assign(new Error('refused'), { severity: 'ERROR', code });
@@ -52,4 +53,24 @@ test('repeats a list in parts if one of its rows, or a lost node, may be the cau
   const defect = new TypeError('a value that cannot be encoded');
   const all = [...rows, ...nodes, defect, ...others];
   expect(all.filter((error) => failureOf(error).mayBeOneRowsFault)).toEqual([...rows, ...nodes, defect]);
+});
+
+test.each([
+  ['no room on the disk', postgres('53100')],
+  ['a used-up quota', Object.assign(postgres('XX000'), { routine: 'mdzeroextend' })],
+])('a database that has found %s has this problem for half a minute', (_what, error) => {
+  jest.useFakeTimers();
+  const disk = recentFailure(failureOf);
+  disk.note(Object.assign(postgres('XX000'), { routine: 'heap_insert' }));
+  disk.note(postgres('23514'));
+  disk.note(new Error('a defect'));
+  expect(disk.problem()).toBeUndefined();
+  disk.note(error);
+  jest.advanceTimersByTime(20_000);
+  disk.note(error);
+  jest.advanceTimersByTime(30_000);
+  expect(disk.problem()).toMatch(/disk .* is full, .* make room$/);
+  jest.advanceTimersByTime(1);
+  expect(disk.problem()).toBeUndefined();
+  jest.useRealTimers();
 });

@@ -1,10 +1,10 @@
 import { expect, test } from '@jest/globals';
-import { lockRows } from '../../../support/disturbances.ts';
+import { lockRows, observed } from '../../../support/disturbances.ts';
 import { many } from '../../../support/plants/plant-lines.ts';
 import { startTcpProxy } from '../../../support/servers/tcp-proxy.ts';
 import { connect, migratedDatabase, plantsIn } from '../../../support/test-database.ts';
 
-/* What a locked row must not do to the plants that share a statement with it. */
+/* What a locked row, and a database that is slow for a while, must not do to the plants that share a statement. */
 
 const STATEMENT_TIMEOUT = 300;
 
@@ -47,4 +47,37 @@ test('delays only a locked row behind a pooler that drops the limits, and says s
   const left = (await server.query(waiting)).length;
   expect(left).toBeGreaterThan(0);
   expect(left).toBeLessThanOrEqual(2 * poolSize);
+});
+
+/** Those that a service has by default. */
+const LIMITS = { statementTimeout: 1_000 };
+const STORE_TIMEOUT = { timeout: 5_000 };
+
+/** A database whose INSERTs take 0.2 s each, and for the first second longer than they may. */
+async function slowDatabase() {
+  const server = await migratedDatabase();
+  await server.query(`create function dawdle() returns trigger language plpgsql as $$begin
+    perform pg_sleep(case when clock_timestamp() < '${new Date(Date.now() + 1_000).toISOString()}' then 1.3 else 0.2 end);
+    return null; end$$`);
+  await server.query('create trigger dawdling before insert on plants execute function dawdle()');
+  return server;
+}
+
+test('creates all plants in few statements after a second in which each took too long', async () => {
+  const server = await slowDatabase();
+  let statements = 0;
+  const plants = plantsIn(
+    observed(connect(server.url, LIMITS), () => statements++),
+    STORE_TIMEOUT,
+  );
+  await Promise.all(many(1_000).map((plant) => plants.add(plant)));
+  expect(statements).toBeLessThanOrEqual(20);
+});
+
+test('keeps only the create of a locked row waiting if statements are slow as well', async () => {
+  const server = await slowDatabase();
+  await lockRows(server.url, [500n]);
+  const plants = plantsIn(connect(server.url, LIMITS), STORE_TIMEOUT);
+  const outcomes = await Promise.allSettled(many(1_000).map((plant) => plants.add(plant)));
+  expect(outcomes.flatMap(({ status }, n) => (status === 'rejected' ? [n] : []))).toEqual([500]);
 });
