@@ -1,5 +1,3 @@
-import { symlink } from 'node:fs/promises';
-import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { allPermissions, type TokenVerifier } from '../../src/application/permissions.ts';
 import { PlantStoreError } from '../../src/domain/errors.ts';
@@ -19,7 +17,7 @@ import {
   signIn,
 } from '../support/programs/plants-page.ts';
 import { startTcpProxy } from '../support/servers/tcp-proxy.ts';
-import { projectFile, run, startService, startWith, temporaryFolder } from '../support/service-process.ts';
+import { startService, startWith, temporaryFolder } from '../support/service-process.ts';
 import { migratedDatabase } from '../support/test-database.ts';
 
 /* The page without a token, with one that is withdrawn, and while the service or its database fails. */
@@ -79,19 +77,6 @@ test('asks for a token, and says so where one is not accepted', async () => {
   await signIn(page, `https://plants.example/#token=${accepted}&tag=tree`);
   await row(page, 1).waitFor();
   expect(await page.evaluate('[sessionStorage.length, localStorage.length]')).toEqual([0, 1]);
-});
-
-test('needs no symbolic links of the repository, which Git does not make everywhere', async () => {
-  const folder = await temporaryFolder();
-  // CI runs as another user than the one that has cloned it.
-  const git = ['-c', 'safe.directory=*', '-c', 'core.symlinks=false'];
-  const checkOut = ['checkout-index', '--all', `--prefix=${folder}/`];
-  expect(await run('git', [...git, ...checkOut], {}, projectFile(''))).toMatchObject({ code: 0, stderr: '' });
-  await symlink(projectFile('node_modules'), join(folder, 'node_modules'));
-  const service = await startService(folder, { ACCESS_TOKENS: TOKEN }, { version: folder });
-  const { page } = await openPlants(service.apiUrl);
-  await addPlant(page, 1, 'Ficus');
-  await row(page, 1).waitFor();
 });
 
 test('shows a 503 while the database is away, and does what was wanted once it is back', async () => {
