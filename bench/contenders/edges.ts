@@ -7,20 +7,22 @@ import { staticTokens } from '../../src/adapters/auth/static-tokens.ts';
 import { api } from '../../src/adapters/http/app.ts';
 import { serve } from '../../src/adapters/http/server.ts';
 import { prometheusMetrics } from '../../src/adapters/metrics/metrics.ts';
-import type { UseCases } from '../../src/application/use-cases.ts';
+import { useCases } from '../../src/application/use-cases.ts';
 import { createLog } from '../../src/bootstrap/log.ts';
+import type { NewPlant } from '../../src/domain/plant.ts';
+import { fakePlants } from '../../test/support/fake-plants.ts';
 import { TOKEN } from '../../tooling/server-process.ts';
 import { bareHttp, KEEP_ALIVE } from './bare-http.ts';
 
 /* Servers that store nothing: what reading a create, checking it and responding costs. Each resolves to its URL. */
 
-type NewPlant = { readonly id: number; readonly name: string; readonly tag?: string };
+type PlantBody = Omit<NewPlant, 'id'> & { readonly id: number };
 
 /** Koa, its router and its body parser as their documentation uses them, and nothing else. */
 async function koaFloor(): Promise<string> {
   const router = new Router();
   router.post('/plants', (ctx) => {
-    const { id, name, tag } = ctx.request.body as Partial<NewPlant>;
+    const { id, name, tag } = ctx.request.body as Partial<PlantBody>;
     if (typeof id === 'number' && typeof name === 'string') ctx.body = { name, tag };
     else ctx.status = 400;
   });
@@ -44,19 +46,14 @@ async function fastify({ hasLogAndToken }: { readonly hasLogAndToken: boolean })
       if (request.headers.authorization !== `Bearer ${TOKEN}`) return reply.code(401).send({ error: 40100 });
     });
   }
-  app.post<{ Body: NewPlant }>('/plants', { schema }, async ({ body: { name, tag } }) => ({ name, tag }));
+  app.post<{ Body: PlantBody }>('/plants', { schema }, async ({ body: { name, tag } }) => ({ name, tag }));
   return app.listen({ host: '127.0.0.1', port: 0 });
 }
 
 /** The API with its defaults, but for the use cases. */
 async function plantStore({ level = 'info', hasMetrics = true }): Promise<string> {
   const log = await createLog(level);
-  const none = () => Promise.reject(new Error('this bench only creates'));
-  const cases: UseCases = {
-    createPlant: async ({ id: _, ...plant }) => plant,
-    ...{ findPlant: none, changePlant: none, deletePlant: none, importPlants: none, listPlants: none },
-    ...{ countPlants: none, listTags: none, readChanges: none },
-  };
+  const cases = { ...useCases(fakePlants()), createPlant: async ({ id: _, ...plant }: NewPlant) => plant };
   const served = api({
     ...{
       cases,

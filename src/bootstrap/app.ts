@@ -67,8 +67,8 @@ async function start(config: Config, log: Logger, opened: AsyncDisposableStack) 
     streams: app.streams,
     followers: app.followers,
     ready: store.ready,
-    connections: store.measures.connections,
-    changesLag: store.measures.changesLag,
+    connections: store.connections,
+    changesLag: store.changesLag,
   });
   const { HOST, PORT, MANAGEMENT_HOST, MANAGEMENT_PORT } = config;
   const managementApp = management(ready, metrics.text, MANAGEMENT_HOST, log);

@@ -37,7 +37,7 @@ export function openPostgresStore(
     ...executor,
     timeout,
     maxRunning: foreground(database),
-    holder: holderIn(database),
+    ownLog: { holder: holderIn(database) },
     onInsert,
   });
   const { description, connectionUse, close } = database;
@@ -49,11 +49,9 @@ export function openPostgresStore(
     ready: readiness(database, names, { log, recentProblem: failure.problem, heldBack }),
     positions: webhookPositions(run, names, ensureRegistered),
     endpointStates: singleFlight(endpointStates(run)),
-    measures: {
-      connections: connectionUse,
-      // A scrape waits only briefly, and the next one must not start the queries again.
-      changesLag: singleFlight(heldBack),
-    },
+    connections: connectionUse,
+    // A scrape waits only briefly, and the next one must not start the queries again.
+    changesLag: singleFlight(heldBack),
     close,
   };
 }

@@ -36,7 +36,8 @@ export async function openSqliteStore(
       ready: readiness(file, names, log),
       positions: webhookPositions(file.run, names),
       endpointStates: singleFlight(endpointStates(file.run)),
-      measures: { connections: () => ({}), changesLag: async () => 0 },
+      connections: () => ({}),
+      changesLag: async () => 0,
       close: file.close,
     };
   } catch (error) {

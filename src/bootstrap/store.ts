@@ -1,5 +1,4 @@
 import type { Logger } from 'pino';
-import type { Sources } from '../adapters/metrics/metrics.ts';
 import type { PlantRepository } from '../application/ports.ts';
 import type { EndpointState, KeepPositions, ReadEntries } from '../application/webhooks/ports.ts';
 import type { Config } from '../config/config.ts';
@@ -20,8 +19,10 @@ export interface Store extends PlantRepository, ReadEntries {
   readonly endpointStates: () => Promise<readonly EndpointState[]>;
   /** Seconds for which the oldest plant that an endpoint has not acknowledged has waited, as this process has seen it. */
   readonly waitingSeconds: (state: EndpointState) => number;
-  /** The measures that metrics show; each may reject, or take long. */
-  readonly measures: Pick<Sources, 'connections' | 'changesLag'>;
+  /** Connections to the database, by state. */
+  readonly connections: () => Readonly<Record<string, number>>;
+  /** Seconds for which an open transaction has held back the feed of changes; may reject, or take long. */
+  readonly changesLag: () => Promise<number>;
   /** Ends every wait for changes, and begins no more, for shutdown. */
   stopWaiting(): void;
   close(): Promise<void>;

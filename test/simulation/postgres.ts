@@ -9,15 +9,9 @@ import {
 } from 'kysely';
 import { failureOf } from '../../src/adapters/postgres/failures.ts';
 import type { Tables } from '../../src/adapters/sql/dialect.ts';
-import { plantFinder } from '../../src/adapters/sql/reads/find.ts';
-import { readsInParts } from '../../src/adapters/sql/reads/reads-in-parts.ts';
-import { plantScanner } from '../../src/adapters/sql/reads/scan.ts';
 import { type Executor, runner } from '../../src/adapters/sql/run.ts';
-import { listAdder } from '../../src/adapters/sql/writes/add-all.ts';
-import { groupCommit } from '../../src/adapters/sql/writes/group-commit.ts';
-import { plantWriter } from '../../src/adapters/sql/writes/write.ts';
+import { sqlStore } from '../../src/adapters/sql/store.ts';
 import { isAfter, START } from '../../src/application/changes/cursor.ts';
-import { changeLog } from '../../src/application/changes/log.ts';
 import type { LogReader } from '../../src/application/changes/ports.ts';
 import { useCases } from '../../src/application/use-cases.ts';
 import type { Stage } from './faults.ts';
@@ -60,19 +54,10 @@ function opener({ plan: { timeout, batching } }: Run, server: Server, connection
         { sql: kyselyOver(server, process), connections, failureOf },
         { gate: () => model, timeout },
       );
-      const { announce, ...feed } = changeLog(feedReader(server, process, executor.run));
-      const write = plantWriter(executor, announce);
-      const options = { ...batching, timeout };
-      const store = {
-        ...groupCommit({ write, find: plantFinder(executor) }, options),
-        addAll: listAdder(write, { batchRows: batching.maxItems, timeout }),
-        ...readsInParts({
-          ...plantScanner(executor, options),
-          tags: async () => ({ tags: [], next: undefined }),
-        }),
-        ...feed,
-      };
-      return { cases: useCases(store), stopWaiting: feed.stopWaiting };
+      const { maxItems: batchRows, maxRunning } = batching;
+      const ownLog = feedReader(server, process, executor.run);
+      const store = sqlStore({ ...executor, timeout, batchRows, maxRunning, ownLog });
+      return { cases: useCases(store), stopWaiting: store.stopWaiting };
     },
     close() {},
   };

@@ -119,7 +119,13 @@ export function plantsIn(
     executor = runner(database, { gate: schemaReady, timeout, withAdvice }),
   } = {},
 ): TestPlants {
-  return sqlStore({ ...executor, timeout, batchRows, maxRunning: foreground(database), holder: holderIn(database) });
+  return sqlStore({
+    ...executor,
+    timeout,
+    batchRows,
+    maxRunning: foreground(database),
+    ownLog: { holder: holderIn(database) },
+  });
 }
 
 /** Every plant that is stored. */

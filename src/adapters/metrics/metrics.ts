@@ -4,7 +4,7 @@ import type { DeliveryObserver, EndpointState } from '../../application/webhooks
 import { requestMetrics } from './request-metrics.ts';
 
 /** Where the current values are. */
-export interface Sources {
+interface Sources {
   /** The names of all operations. */
   readonly operations: readonly string[];
   /** Lists that are being streamed. */

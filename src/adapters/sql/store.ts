@@ -17,23 +17,16 @@ interface StoreOptions extends Executor {
   readonly maxRunning?: number;
   /** Plants in one statement, at most. */
   readonly batchRows?: number;
-  /** Which transaction holds back changes; not given where transactions follow one another. */
-  readonly holder?: LogReader['holder'];
+  /** What is not read as everywhere: which transaction holds back changes, where several run at the same time. */
+  readonly ownLog?: Partial<LogReader>;
   /** Called with the number of plants in each INSERT, for metrics. */
   readonly onInsert?: ((plants: number) => void) | undefined;
 }
 
 /** Plants in the table `plants`, and the log of their changes. */
-export function sqlStore({
-  timeout,
-  maxRunning = 1,
-  batchRows = 256,
-  holder = async () => undefined,
-  onInsert,
-  ...executor
-}: StoreOptions) {
+export function sqlStore({ timeout, maxRunning = 1, batchRows = 256, ownLog, onInsert, ...executor }: StoreOptions) {
   const { run } = executor;
-  const { announce, ...log } = changeLog({ ...logReader(run), holder });
+  const { announce, ...log } = changeLog({ holder: async () => undefined, ...logReader(run), ...ownLog });
   const write = plantWriter(executor, (created) => {
     if (created > 0) onInsert?.(created);
     announce();
@@ -42,7 +35,8 @@ export function sqlStore({
   return {
     ...groupCommit({ write, find: plantFinder(executor) }, options),
     addAll: listAdder(write, { batchRows, timeout }),
-    ...readsInParts({ ...plantScanner(executor, options), tags: tagReader(run) }),
+    ...readsInParts(plantScanner(executor, options)),
+    tags: tagReader(run),
     ...log,
   };
 }

@@ -1,4 +1,4 @@
-import Type, { type Static, type TObject, type TSchema } from 'typebox';
+import Type, { type Static, type TSchema } from 'typebox';
 import type { NewPlant } from '../../../domain/plant.ts';
 import { csvCell, type Separator } from '../../../formats/csv.js';
 import { jsonText } from '../../../formats/exact-json.ts';
@@ -28,7 +28,7 @@ const NDJSON_TYPE = 'application/x-ndjson';
 export const CSV_TYPE = 'text/csv';
 
 /** A JSON value. */
-export function jsonResponse<Schema extends TObject>(schema: Schema): ResponseKind<Static<Schema>> {
+export function jsonResponse<Schema extends TSchema>(schema: Schema): ResponseKind<Static<Schema>> {
   return {
     content: { [JSON_TYPE]: schema },
     headers: {},

@@ -1,19 +1,11 @@
-import {
-  type PlantBatch,
-  type PlantRange,
-  type PlantRepository,
-  rangeAfter,
-  type Tags,
-} from '../../../application/ports.ts';
+import { type PlantBatch, type PlantRange, type PlantRepository, rangeAfter } from '../../../application/ports.ts';
 
 /** What one statement reads. It looks at some thousand rows, so it may find nothing although there are more. */
-export interface PartReads {
+interface PartReads {
   /** @param count plants, at most */
   plants(range: PlantRange, count: number): Promise<PlantBatch>;
   /** @param most plants to count, at most. @returns also the id after which the range goes on, if it does */
   count(range: PlantRange, most: number): Promise<{ readonly count: number } & Pick<PlantBatch, 'next'>>;
-  /** @param count tags, at most */
-  tags(after: string | undefined, count: number): Promise<Tags>;
 }
 
 /** Milliseconds after which a read ends early: a search takes long, and so do many deleted plants. */
@@ -22,20 +14,17 @@ const TIME = 1_000;
 /** Plants that a longer list has at once. */
 const BATCH = 2_000;
 
-/** Reads part after part until there is enough. @param now the time in milliseconds */
-export function readsInParts(
-  read: PartReads,
-  now = () => performance.now(),
-): Pick<PlantRepository, 'list' | 'count' | 'tags'> {
-  /** Whether to end early, once this has begun. */
-  function limit(signal: AbortSignal | undefined): () => boolean {
-    const end = now() + TIME;
-    return () => now() >= end || signal?.aborted === true;
-  }
+/** Whether a read that begins now must end early. @param now the time in milliseconds */
+export function timeLimit(signal: AbortSignal | undefined, now = () => performance.now()): () => boolean {
+  const end = now() + TIME;
+  return () => now() >= end || signal?.aborted === true;
+}
 
+/** Reads part after part until there is enough. */
+export function readsInParts(read: PartReads, now?: () => number): Pick<PlantRepository, 'list' | 'count'> {
   return {
     async list(range, count, signal) {
-      const isOver = limit(signal);
+      const isOver = timeLimit(signal, now);
       const wanted = Math.min(count, BATCH);
       // One more shows whether there are others. A search may have to go on for long to find it.
       const most = range.name === undefined ? wanted + 1 : wanted;
@@ -50,7 +39,7 @@ export function readsInParts(
     },
 
     async count(range, most, signal) {
-      const isOver = limit(signal);
+      const isOver = timeLimit(signal, now);
       let count = 0;
       for (let from = range; ; ) {
         const { next, ...part } = await read.count(from, most + 1 - count);
@@ -58,17 +47,6 @@ export function readsInParts(
         if (count > most) return { count: most, isExact: false };
         if (next === undefined || isOver()) return { count, isExact: next === undefined };
         from = rangeAfter(from, next);
-      }
-    },
-
-    async tags(after, count, signal) {
-      const isOver = limit(signal);
-      const found: Tags['tags'][number][] = [];
-      for (let from = after; ; ) {
-        const { tags, next } = await read.tags(from, count - found.length);
-        found.push(...tags);
-        if (next === undefined || found.length >= count || isOver()) return { tags: found, next };
-        from = next;
       }
     },
   };

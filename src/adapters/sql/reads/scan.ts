@@ -5,7 +5,6 @@ import { type PlantRow, plantIn } from '../plant-rows.ts';
 import type { Executor, LaneName } from '../run.ts';
 import { readList } from '../split-on-failure.ts';
 import type { PartResult } from '../statement.ts';
-import type { PartReads } from './reads-in-parts.ts';
 import { type ScanValues, scanStatements } from './scan-statements.ts';
 
 /** Rows of a page, and of all pages of a statement together; what has more is read alone, in the background. */
@@ -15,7 +14,7 @@ const PAGE_ROWS = 1_001;
 const MIN_SIZE = 20;
 
 /** Reads ranges of plants in the order of their ids. */
-export function plantScanner(executor: Executor, options: BatchOptions): Pick<PartReads, 'plants' | 'count'> {
+export function plantScanner(executor: Executor, options: BatchOptions) {
   const { run } = executor;
   const readers = new Map<string, ReturnType<typeof readerOf>>();
 
@@ -74,9 +73,10 @@ export function plantScanner(executor: Executor, options: BatchOptions): Pick<Pa
     });
 
   return {
-    plants: (range, count) => (range.name === undefined ? page(range, count) : search('backgroundReads', range, count)),
+    plants: (range: PlantRange, count: number) =>
+      range.name === undefined ? page(range, count) : search('backgroundReads', range, count),
 
-    count: (range, wanted) =>
+    count: (range: PlantRange, wanted: number) =>
       run('backgroundReads', async (session) => {
         const most = Math.min(
           wanted,

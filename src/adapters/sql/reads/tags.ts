@@ -1,9 +1,10 @@
 import { type RawBuilder, sql } from 'kysely';
+import type { PlantRepository, Tags } from '../../../application/ports.ts';
 import { MAX_INT64, MIN_INT64 } from '../../../domain/plant.ts';
 import { requireOneServer } from '../dialect.ts';
 import type { Run } from '../run.ts';
 import { statement } from '../statement.ts';
-import type { PartReads } from './reads-in-parts.ts';
+import { timeLimit } from './reads-in-parts.ts';
 
 /** Tags that one statement leaps to, which takes some milliseconds. */
 const TAGS = 16;
@@ -17,7 +18,7 @@ interface TagRow {
 }
 
 /** Reads the tags in the order of their index, leaping from one to the next. Deleted plants have none. */
-export function tagReader(run: Run): PartReads['tags'] {
+export function tagReader(run: Run): PlantRepository['tags'] {
   const select = (comparison: RawBuilder<unknown>) =>
     statement<{ start: string; most: number }, TagRow>((parameter, { tagKey, hasTag, isCurrent }) => {
       const leap = (isNext: RawBuilder<unknown>) => sql`(
@@ -35,14 +36,14 @@ export function tagReader(run: Run): PartReads['tags'] {
         select tag, (select count(*) from (${first}) as counted) as count
         from leaps where tag is not null and ${isCurrent} order by number`;
     });
-  const [from, after] = [select(sql`>=`), select(sql`>`)];
+  const [first, later] = [select(sql`>=`), select(sql`>`)];
 
-  return (last, count) =>
+  const readPart = (last: string | undefined, count: number): Promise<Tags> =>
     run('backgroundReads', async (session) => {
       requireOneServer(session.dialect, 'tags_unavailable');
       const most = Math.min(count, TAGS);
       const values = { start: last ?? '', most };
-      const rows = await (last === undefined ? from(session, values) : after(session, values));
+      const rows = await (last === undefined ? first(session, values) : later(session, values));
       const tags = rows.map(({ tag, count }) => ({
         tag,
         count: Math.min(Number(count), COUNTED),
@@ -50,4 +51,15 @@ export function tagReader(run: Run): PartReads['tags'] {
       }));
       return { tags, next: rows.length < most ? undefined : rows.at(-1)?.tag };
     });
+
+  return async (last, count, signal) => {
+    const isOver = timeLimit(signal);
+    const found: Tags['tags'][number][] = [];
+    for (let from = last; ; ) {
+      const { tags, next } = await readPart(from, count - found.length);
+      found.push(...tags);
+      if (next === undefined || found.length >= count || isOver()) return { tags: found, next };
+      from = next;
+    }
+  };
 }
