@@ -2,30 +2,27 @@
 const JSON_NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 
 /** The number of digits of the largest int64. */
-const MAX_DIGITS = 19;
+const DIGITS_MAX = 19;
 
 /** As most clients write integers. */
-const PLAIN_INTEGER = new RegExp(`^-?\\d{1,${MAX_DIGITS}}$`);
+const PLAIN_INTEGER = new RegExp(`^-?\\d{1,${DIGITS_MAX}}$`);
 
 /**
- * The exact value of a JSON number, or undefined if it has a fractional part or more than 19 digits (no int64 has
- * more). `1.0` and `1e3` are integers (JSON Schema 2020-12, validation section 6.1.1). It counts digits and never
- * computes a power, so that an exponent of any size costs nothing.
+ * The exact value of a JSON number, where a double would hide digits and fractions. NaN stands for a fraction, and for a
+ * number of more than 19 digits, which no int64 has. `1.0` and `1e3` are integers (JSON Schema 2020-12, validation section
+ * 6.1.1). It counts digits and never computes a power, so that an exponent of any size costs nothing.
  */
-function exactInteger(source: string): bigint | undefined {
+function exactId(source: string): bigint | number {
   if (PLAIN_INTEGER.test(source)) return BigInt(source);
   const [, sign, whole = '', fraction = '', exponent = '0'] = JSON_NUMBER.exec(source) ?? [];
+  if (sign === undefined) return Number.NaN;
   const digits = (whole + fraction).replace(/^0+/, '');
-  if (digits === '') return sign === undefined ? undefined : 0n;
-  // Without the zeros at the end: /0+$/ would take quadratic time.
-  const [significant = ''] = /^\d*[1-9]/.exec(digits) ?? [];
-  const zeros = Number(exponent) - fraction.length + (digits.length - significant.length);
-  if (zeros < 0 || significant.length + zeros > MAX_DIGITS) return undefined;
-  return BigInt(sign + significant + '0'.repeat(zeros));
+  if (digits === '') return 0n;
+  /** The number of digits before the decimal point. */
+  const length = digits.length - fraction.length + Number(exponent);
+  if (length < 1 || length > DIGITS_MAX || /[1-9]/.test(digits.slice(length))) return Number.NaN;
+  return BigInt(sign + digits.slice(0, length).padEnd(length, '0'));
 }
-
-/** A double would hide digits and fractions: NaN stands for a number that is no integer of an int64's length. */
-const exactId = (source: string) => exactInteger(source) ?? Number.NaN;
 
 const reviveId = (key: string, value: unknown, context?: { readonly source?: string }): unknown =>
   key === 'id' && typeof value === 'number' ? exactId(context?.source ?? '') : value;

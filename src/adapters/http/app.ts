@@ -12,11 +12,9 @@ import type { RequestObserver } from './middleware/log-line.ts';
 import { operationHandler } from './middleware/operation-handler.ts';
 import type { RequestState } from './middleware/state.ts';
 import { openApiDocument } from './openapi/document.ts';
-import { changeOperations } from './operations/change-operations.ts';
 import { importOperation } from './operations/import-operation.ts';
-import { listOperation } from './operations/list-operation.ts';
+import { listOperations } from './operations/list-operations.ts';
 import type { Operation } from './operations/operation.ts';
-import { overviewOperations } from './operations/overview-operations.ts';
 import { plantOperations } from './operations/plant-operations.ts';
 import { pageRoutes } from './pages.ts';
 
@@ -42,12 +40,10 @@ export function api(options: ApiOptions) {
   const { cases, verifyToken, bodyLimit, baseUrl, corsOrigins = [], isReady, pages, log, observer } = options;
   const admitted = admission(options);
   const operations = [
-    listOperation(cases),
     // These come before `/plants/{id}`, which would match their paths.
-    ...overviewOperations(cases),
+    ...listOperations(cases),
     ...plantOperations(cases),
     importOperation(cases, bodyLimit),
-    ...changeOperations(cases),
   ];
   const surroundings = { operations, verifyToken, limits: admitted };
   const router = new Router<RequestState>({ sensitive: true, strict: true });

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { type IncomingMessage, type RequestListener, ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
@@ -103,14 +104,21 @@ export function connections(handle: RequestListener, log: Logger, observer?: Req
       }
     },
 
-    /** Whether an ended response is still being sent: Node's `close` would cut it off. */
-    areSending: (): boolean =>
-      [...open.values()].some(({ response }) => isInProgress(response) && response.writableEnded),
+    /** Resolves when no ended response is still being sent: Node's `close` would cut it off. */
+    async sent(): Promise<void> {
+      const responses = [...open.values()].flatMap(({ response }) => response ?? []);
+      const sending = responses.find((response) => isInProgress(response) && response.writableEnded);
+      if (sending === undefined) return;
+      await once(sending, 'close');
+      await this.sent();
+    },
 
-    /** Closes idle connections, also those that never had a request (Node's own does not). @returns how many are open */
-    closeIdle(): number {
-      for (const [socket, { response }] of open) if (!isInProgress(response)) socket.destroy();
-      return open.size;
+    /** Closes each connection once it is idle, also those that never had a request (Node's own `close` does not). */
+    closeOnceIdle(): void {
+      for (const [socket, { response }] of open) {
+        if (isInProgress(response)) response.once('close', () => socket.destroy());
+        else socket.destroy();
+      }
     },
   };
 }

@@ -24,9 +24,6 @@ export const serverLimits = {
   maxConnections: 10_000,
 };
 
-/** Milliseconds between two checks of the connections while the server stops. */
-const SWEEP_INTERVAL_MS = 10;
-
 /** Milliseconds between two warnings of too many connections. */
 const WARNING_INTERVAL_MS = 60_000;
 
@@ -89,14 +86,16 @@ export async function serve(
   return {
     url: urlOf(server),
     async close(timeout, acceptFor = 0) {
+      const closed = once(server, 'close');
       const deadline = setTimeout(() => server.close().closeAllConnections(), timeout);
       open.endAfterResponses();
       if (acceptFor > 0) await delay(acceptFor);
       // Node's close would cut off responses, so new connections are closed meanwhile.
       server.removeAllListeners('drop').maxConnections = 0;
-      while (open.areSending()) await delay(SWEEP_INTERVAL_MS);
+      await open.sent();
       server.close();
-      while (open.closeIdle() > 0) await delay(SWEEP_INTERVAL_MS);
+      open.closeOnceIdle();
+      await closed;
       clearTimeout(deadline);
     },
   };
