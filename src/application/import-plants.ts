@@ -1,4 +1,4 @@
-import { type Added, addition, isSamePlant, type NewPlant, type Stored, type ValidPlant } from '../domain/plant.ts';
+import { type Added, addition, type NewPlant, type Stored, type ValidPlant } from '../domain/plant.ts';
 import type { PlantRepository } from './ports.ts';
 
 interface ImportOptions {
@@ -30,12 +30,12 @@ const LOOK_UPS_MAX = 256;
 const CHANGES_MAX = 20;
 
 export function importPlants({ addAll, find }: Pick<PlantRepository, 'addAll' | 'find'>): ImportPlants {
-  async function lookUp(ids: readonly bigint[]): Promise<Map<bigint, Stored>> {
+  async function lookUp(plants: readonly NewPlant[]): Promise<Map<bigint, Stored>> {
+    const ids = [...new Set(plants.map(({ id }) => id))];
     const stored = new Map<bigint, Stored>();
-    for (let start = 0; start < ids.length; start += LOOK_UPS_MAX) {
-      const batch = ids.slice(start, start + LOOK_UPS_MAX);
-      const plants = await Promise.all(batch.map(find));
-      for (const [n, id] of batch.entries()) stored.set(id, plants[n]);
+    while (ids.length > 0) {
+      const slice = ids.splice(-LOOK_UPS_MAX);
+      for (const [n, plant] of (await Promise.all(slice.map(find))).entries()) stored.set(slice[n] as bigint, plant);
     }
     return stored;
   }
@@ -43,39 +43,27 @@ export function importPlants({ addAll, find }: Pick<PlantRepository, 'addAll' | 
   return async (list, { replaces, isCheck = false }) => {
     if (!replaces && !isCheck) return { outcomes: await addAll(list, false), changes: [] };
     const last = new Map(list.map((plant) => [plant.id, plant]));
+    const before = await lookUp(isCheck ? list : list.filter((plant) => last.get(plant.id) !== plant));
+    const stored = new Map(before);
+    const predicted = list.map((plant) => {
+      const outcome = addition(stored.get(plant.id), plant, replaces);
+      if (outcome === 'created' || outcome === 'changed') stored.set(plant.id, plant);
+      return outcome;
+    });
     if (isCheck) {
-      const stored = await lookUp([...last.keys()]);
-      const changes = [...last.values()].flatMap((after) => {
-        const before = stored.get(after.id);
-        const isChange = typeof before === 'object' && addition(before, after, replaces) === 'changed';
-        return isChange ? [{ before, after }] : [];
+      const changes = list.flatMap((after, n) => {
+        const plant = before.get(after.id);
+        return predicted[n] === 'changed' && typeof plant === 'object' ? [{ before: plant, after }] : [];
       });
-      return { outcomes: inOrder(list, stored, replaces), changes: changes.slice(0, CHANGES_MAX) };
+      return { outcomes: predicted, changes: changes.slice(0, CHANGES_MAX) };
     }
-    const repeatedIds = list.filter((plant) => last.get(plant.id) !== plant).map(({ id }) => id);
-    const stored = await lookUp([...new Set(repeatedIds)]);
-    const plants = [...last.values()];
-    const outcomes = await addAll(plants, replaces);
-    for (const [n, plant] of plants.entries())
-      stored.set(plant.id, storedBefore(plant, outcomes[n], stored.get(plant.id)));
-    return { outcomes: inOrder(list, stored, replaces), changes: [] };
+    const added = await addAll([...last.values()], true);
+    const written = new Map([...last.keys()].map((id, n) => [id, added[n] as Added]));
+    // Of several plants with an id only the last one was written, and its outcome is not that of the others.
+    const outcomes = list.map(({ id }, n) => {
+      const outcome = written.get(id) as Added;
+      return before.has(id) && outcome !== 'id_retired' ? (predicted[n] as Added) : outcome;
+    });
+    return { outcomes, changes: [] };
   };
-}
-
-/** The outcome of each plant, given what was stored before. */
-function inOrder(list: readonly ValidPlant[], stored: Map<bigint, Stored>, replaces: boolean): Added[] {
-  return list.map((plant) => {
-    const outcome = addition(stored.get(plant.id), plant, replaces);
-    if (outcome === 'created' || outcome === 'changed') stored.set(plant.id, plant);
-    return outcome;
-  });
-}
-
-/** What the id of a plant held before that was added. @param earlier what a look-up had found, if there was one */
-function storedBefore(plant: NewPlant, outcome: Added | undefined, earlier: Stored): Stored {
-  if (outcome === 'created') return undefined;
-  if (outcome === 'unchanged') return plant;
-  if (outcome === 'id_retired') return 'deleted';
-  const isOther = typeof earlier === 'object' && !isSamePlant(earlier, plant);
-  return isOther ? earlier : { ...plant, name: `${plant.name}, another` };
 }

@@ -1,7 +1,8 @@
 import Type from 'typebox';
 import type { UseCases } from '../../../application/use-cases.ts';
+import type { Added } from '../../../domain/plant.ts';
 import { ImportResult } from '../../../formats/import-schema.ts';
-import { MAX_RECORDS, readRecords } from '../../../formats/plant-records.ts';
+import { RECORDS_MAX, readRecords } from '../../../formats/plant-records.ts';
 import { errorKinds, HttpError } from '../errors.ts';
 import { type Operation, operation } from './operation.ts';
 import { choice, flag } from './parameters.ts';
@@ -34,7 +35,7 @@ export function importOperation({ importPlants }: Pick<UseCases, 'importPlants'>
     group: plantsGroup,
     summary: 'Import a list of plants',
     description:
-      `Up to ${MAX_RECORDS} plants in one request, as if each was sent alone, in order. 200 says what became of them, ` +
+      `Up to ${RECORDS_MAX} plants in one request, as if each was sent alone, in order. 200 says what became of them, ` +
       'also if all are refused. After 503, part of the list may be stored: sending it again is safe. With ' +
       '`existing=replace`, the token must permit changing plants, and with `check=true` reading them.',
     query: {
@@ -57,23 +58,24 @@ export function importOperation({ importPlants }: Pick<UseCases, 'importPlants'>
     response: jsonResponse(ImportResult),
     async handle({ body, bodyType, query: { existing, idsFrom, check: isCheck = false } }) {
       const replaces = existing === 'replace';
-      const { records, ignored } = await readRecords(body, { isCsv: bodyType === CSV_TYPE, idsFrom, replaces });
-      const plants = records.flatMap(({ plant }) => plant ?? []);
-      const { outcomes, changes } = await importPlants(plants, { replaces, isCheck });
+      const isCsv = bodyType === CSV_TYPE;
+      const { plants, refused, ignored } = await readRecords(body, { isCsv, idsFrom, replaces });
+      const list = plants.map(({ plant }) => plant);
+      const { outcomes, changes } = await importPlants(list, { replaces, isCheck });
       const counts = { created: 0, changed: 0, unchanged: 0, id_taken: 0, id_retired: 0 };
-      const left = outcomes.values();
-      const refused = records.flatMap(({ line, id, plant, refusal }) => {
-        const outcome = plant && left.next().value;
-        if (outcome) counts[outcome]++;
-        // No Error object, whose stack would take longer than the rest: a list may have thousands of conflicts.
-        const isConflict = outcome === 'id_taken' || outcome === 'id_retired';
-        const why = isConflict ? { code: outcome, message: errorKinds[outcome].message(id) } : refusal;
-        return why
-          ? [{ line, ...(id !== undefined && { id }), error: errorKinds[why.code].error, message: why.message }]
+      // No Error objects, whose stacks would take longer than the rest: a list may have thousands of conflicts.
+      const conflicts = plants.flatMap(({ line, plant: { id } }, n) => {
+        const code = outcomes[n] as Added;
+        counts[code]++;
+        return code === 'id_taken' || code === 'id_retired'
+          ? [{ line, id, code, message: errorKinds[code].message(id) }]
           : [];
       });
+      const refusals = [...refused, ...conflicts]
+        .sort((a, b) => a.line - b.line)
+        .map(({ code, message, ...record }) => ({ ...record, error: errorKinds[code].error, message }));
       const { created, changed, unchanged } = counts;
-      const result = { created, changed, unchanged, refused, ignored, records: records.length };
+      const result = { created, changed, unchanged, refused: refusals, ignored, records: list.length + refused.length };
       return isCheck ? { ...result, changes: [...changes] } : result;
     },
   });

@@ -101,16 +101,16 @@ describe('responds with', () => {
       '{"id":6,"name":"a"}'.padEnd(65_537),
     ];
     const json = await counts('', `\uFEFF${lines.join('\n')}\n{"id":5,"name":"a\\u0000"}`, `${NDJSON};charset=UTF-8`);
-    const messages = ({ refused }: { refused: { line: number; id?: number; message: string }[] }) =>
-      refused.map(({ line, id, message }) => [line, id, message.replace(/:.*| from .* to \d+/, '')]);
+    const messages = ({ refused }: { refused: { line: number; message: string }[] }) =>
+      refused.map(({ line, message }) => [line, message.replace(/:.*| from .* to \d+/, '')]);
     expect(messages(json)).toEqual([
-      [1, undefined, 'the line must be valid JSON'],
-      [2, undefined, 'the line must be an object with an id, a name and an optional tag'],
-      [3, 2, 'name is missing'],
-      [4, undefined, 'id is missing'],
-      [5, undefined, 'id must be an integer, without quotes'],
-      [6, undefined, 'the record must not be larger than 65536 bytes'],
-      [7, 5, 'name must be a string of at most 1000 characters without U+0000 and without lone surrogates'],
+      [1, 'the line must be valid JSON'],
+      [2, 'the line must be an object with an id, a name and an optional tag'],
+      [3, 'name is missing'],
+      [4, 'id is missing'],
+      [5, 'id must be an integer, without quotes'],
+      [6, 'the record must not be larger than 65536 bytes'],
+      [7, 'name must be a string of at most 1000 characters without U+0000 and without lone surrogates'],
     ]);
     const rows = ['1,a', '1,a,b,c', '1,"a"x,', '1,a\rb,', '1,,', ' 1,a,', `1,${'x'.repeat(1_001)},`].join('\r\n');
     const csv = await counts(
@@ -118,14 +118,14 @@ describe('responds with', () => {
       Buffer.concat([Buffer.from(`id,name,tag\r\n${rows}\r\n3,`), Buffer.from([0xe4]), Buffer.from(',\r\n')]),
     );
     expect(messages(csv)).toEqual([
-      [2, 1, 'there must be 3 cells, as many as columns'],
-      [3, 1, 'there must be 3 cells, as many as columns'],
-      [4, 1, 'quotes must enclose a whole cell, with those in it doubled'],
-      [5, 1, 'quotes must enclose a whole cell, with those in it doubled'],
-      [6, 1, 'name is missing; write "" for an empty name'],
-      [7, undefined, 'id must be an integer in decimal digits, without leading zeros or a plus sign, not " 1"'],
-      [8, 1, 'name must be a string of at most 1000 characters without U+0000 and without lone surrogates'],
-      [9, 3, 'the record must be valid UTF-8; npm run import and the page read lists of other programs'],
+      [2, 'there must be 3 cells, as many as columns'],
+      [3, 'there must be 3 cells, as many as columns'],
+      [4, 'quotes must enclose a whole cell, with those in it doubled'],
+      [5, 'quotes must enclose a whole cell, with those in it doubled'],
+      [6, 'name is missing; write "" for an empty name'],
+      [7, 'id must be an integer in decimal digits, without leading zeros or a plus sign, not " 1"'],
+      [8, 'name must be a string of at most 1000 characters without U+0000 and without lone surrogates'],
+      [9, 'the record must be valid UTF-8; npm run import and the page read lists of other programs'],
     ]);
     expect(stored.size).toBe(0);
   });
