@@ -30,11 +30,10 @@ export function downloadDialog(
 ) {
   const { begin, show } = workDialog('download');
   const isForSpreadsheets = byId('download-csv', HTMLInputElement);
-  let chosen = view();
 
   /** Reads all of them before any is saved: a list that breaks off must not look like a whole one. */
   async function download(/** @type {AbortSignal} */ signal) {
-    const [{ tag, name, untagged }, isCsv] = [chosen, isForSpreadsheets.checked];
+    const [{ tag, name, untagged }, isCsv] = [view(), isForSpreadsheets.checked];
     // What the page has found by itself, the service would not.
     const ids = !list.isLarge() && (name ?? untagged) ? new Set(list.rows().map(({ id }) => id)) : undefined;
     const query = queryOf({ tag, name: ids ? undefined : name, separator: isCsv ? separator : undefined });
@@ -68,8 +67,7 @@ export function downloadDialog(
     });
   };
   byId('download-list', HTMLElement).onclick = () => {
-    chosen = view();
-    write('download-what', isFiltered(chosen) ? 'The plants that you search for' : 'All plants');
+    write('download-what', isFiltered(view()) ? 'The plants that you search for' : 'All plants');
     begin();
     show('asking');
   };
