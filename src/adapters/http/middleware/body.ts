@@ -4,35 +4,26 @@ import { PlantStoreError } from '../../../domain/errors.ts';
 import { HttpError } from '../errors.ts';
 import type { RequestContext } from './state.ts';
 
-const EMPTY = Buffer.alloc(0);
-
-/** How the body of an operation is read. */
-interface BodyReader {
-  /** The declared size in bytes, or else the limit. @throws HttpError `body_too_large`, PlantStoreError `malformed_json` */
-  readonly sizeOf: (request: IncomingMessage) => number;
-  /** A promise only if the body has yet to come. @throws HttpError, or PlantStoreError `malformed_json` */
-  readonly read: (ctx: RequestContext) => Buffer | Promise<Buffer>;
+function tooLarge(bytesMax: number): HttpError {
+  return new HttpError('body_too_large', `the body must not be larger than ${bytesMax} bytes`);
 }
 
-/**
- * Reads the body of a request, whatever its media type, as the bytes that were sent.
- *
- * @param limit of a body, in bytes; 0 for operations that take no body and ignore one that is sent
- */
-export function bodyReader(limit: number): BodyReader {
-  if (limit === 0) return { sizeOf: () => 0, read: () => EMPTY };
+/** The declared size of a body in bytes, or else the most. @throws HttpError `body_too_large`, PlantStoreError `malformed_json` */
+export function sizeOf({ headers }: IncomingMessage, bytesMax: number): number {
+  const size = headers['transfer-encoding'] === undefined ? Number(headers['content-length'] ?? 0) : bytesMax;
+  if (size === 0) throw new PlantStoreError('malformed_json', 'a body is required');
+  if (size > bytesMax) throw tooLarge(bytesMax);
+  return size;
+}
+
+/** Reads a body, whatever its media type. A promise only if it has yet to come. @throws HttpError, PlantStoreError `malformed_json` */
+type BodyReader = (ctx: RequestContext) => Buffer | Promise<Buffer>;
+
+export function bodyReader(bytesMax: number): BodyReader {
   // In text mode without an encoding, koa-bodyparser returns the bytes. Its JSON mode parses before UTF-8 can be
   // checked, loses digits of an int64, and treats an empty body as {}. Its types leave out `encoding`.
-  const textMode = { enableTypes: ['text'], extendTypes: { text: ['*/*'] }, textLimit: `${limit}b`, encoding: null };
+  const textMode = { enableTypes: ['text'], extendTypes: { text: ['*/*'] }, textLimit: `${bytesMax}b`, encoding: null };
   const parse = bodyParser(textMode);
-  const tooLarge = () => new HttpError('body_too_large', `the body must not be larger than ${limit} bytes`);
-
-  function sizeOf({ headers }: IncomingMessage): number {
-    const size = headers['transfer-encoding'] === undefined ? Number(headers['content-length'] ?? 0) : limit;
-    if (size === 0) throw new PlantStoreError('malformed_json', 'a body is required');
-    if (size > limit) throw tooLarge();
-    return size;
-  }
 
   async function parsed(ctx: RequestContext): Promise<Buffer> {
     const { req: request, res: response } = ctx;
@@ -46,7 +37,7 @@ export function bodyReader(limit: number): BodyReader {
       // raw-body leaves the remaining body unread, and Node would wait for it before the next request.
       request.resume();
       throw (error as { type?: unknown }).type === 'entity.too.large'
-        ? tooLarge()
+        ? tooLarge(bytesMax)
         : new PlantStoreError(
             'malformed_json',
             'the body must be as long as its Content-Length says, and its chunks well-formed',
@@ -58,7 +49,7 @@ export function bodyReader(limit: number): BodyReader {
     return body;
   }
 
-  return { sizeOf, read: (ctx) => arrived(ctx.req) ?? parsed(ctx) };
+  return (ctx) => arrived(ctx.req) ?? parsed(ctx);
 }
 
 /**

@@ -8,7 +8,7 @@ import { acceptedType, sentType } from '../operations/media-types.ts';
 import type { Operation } from '../operations/operation.ts';
 import { parseParameters, parseQuery } from '../operations/parameters.ts';
 import { type Admission, countUnread } from './admission.ts';
-import { bodyReader } from './body.ts';
+import { bodyReader, sizeOf } from './body.ts';
 import { setHeaders } from './every-request.ts';
 import type { RequestState } from './state.ts';
 
@@ -21,12 +21,12 @@ interface Surroundings {
 
 /** Handles the requests for an operation. The order of the checks is documented. */
 export function operationHandler(operation: Operation, { operations, verifyToken, limits }: Surroundings) {
-  const { operationId, method, permission, response: kind, body = NO_BODY } = operation;
+  const { operationId, method, permission, response: kind, body } = operation;
   const isRead = method === 'GET';
   const onPath = operations.filter(({ path }) => path === operation.path);
-  const bodyTypes = Object.keys(body.content);
+  const bodyTypes = Object.keys(body?.content ?? {});
   const responseTypes = Object.keys(kind?.content ?? {});
-  const reader = bodyReader(body.bytesMax);
+  const readBody = bodyReader(body?.bytesMax ?? 0);
 
   return async (ctx: RouterContext<RequestState>): Promise<void> => {
     const { req: request, res: response, state } = ctx;
@@ -39,22 +39,22 @@ export function operationHandler(operation: Operation, { operations, verifyToken
     if (!permissions.has(permission)) throw new HttpError('insufficient_scope');
 
     const path = parseParameters(operation.parameters, ctx.params);
-    const query = parseQuery(operation.query, ctx.querystring, body.advice);
+    const query = parseQuery(operation.query, ctx.querystring, body?.advice);
     const precondition = operation.isConditional ? preconditionOf(headers) : undefined;
     const type = isRead ? acceptedType(headers.accept, responseTypes) : undefined;
-    const bodyType = bodyTypes.length > 0 ? sentType(headers, bodyTypes, body.advice) : '';
+    const bodyType = body && sentType(headers, bodyTypes, body.advice);
     operation.check?.(query, permissions);
-    const size = reader.sizeOf(request);
+    const size = body === undefined ? 0 : sizeOf(request, body.bytesMax);
 
     let result: unknown;
     const limit = limits[operation.limits?.(query) ?? (permission === 'read' ? 'read' : 'write')];
     limit.reserve(size);
     try {
-      const bytes = await reader.read(ctx);
+      const content = body?.parse(await readBody(ctx));
       limit.enter();
       try {
         const signal = () => closing(response);
-        const input = { path, query, precondition, type, bodyType, body: body.parse(bytes), httpVersion, signal };
+        const input = { path, query, precondition, type, bodyType, body: content, httpVersion, signal };
         result = await operation.handle(input);
       } finally {
         limit.leave();
@@ -63,21 +63,19 @@ export function operationHandler(operation: Operation, { operations, verifyToken
       limit.release(size);
     }
 
-    if (isRead) response.setHeader('Allow', allowOf(onPath, permissions));
-    ctx.status = 204;
-    if (kind === undefined) return;
+    if (kind === undefined) {
+      ctx.status = 204;
+      return;
+    }
     const reply = kind.reply(result, type);
     // Without room for the response this throws 503, even if a change is done: it is as safe to repeat.
     countUnread(reply.body, response, limits);
     setHeaders(response, reply.headers);
-    const isKnown = isRead && ifNoneMatch(headers['if-none-match'], reply.headers.ETag);
-    ctx.status = isKnown ? 304 : 200;
-    if (!isKnown) ctx.body = typeof reply.body === 'string' ? reply.body : streamed(reply.body, state);
+    if (isRead) response.setHeader('Allow', allowOf(onPath, permissions));
+    if (isRead && ifNoneMatch(headers['if-none-match'], reply.headers.ETag)) ctx.status = 304;
+    else ctx.body = typeof reply.body === 'string' ? reply.body : streamed(reply.body, state);
   };
 }
-
-/** A body that is sent nevertheless is ignored. */
-const NO_BODY: NonNullable<Operation['body']> = { content: {}, bytesMax: 0, parse: () => undefined };
 
 /** RFC 6750 section 2.1; the scheme is case-insensitive (RFC 9110 section 11.1). */
 const BEARER = /^bearer +(.+)$/i;

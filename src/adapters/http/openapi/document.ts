@@ -16,8 +16,9 @@ export function openApiDocument(operations: readonly Operation[], baseUrl: strin
         tags: [group.name],
         summary,
         description,
-        ...parametersOf(operation),
-        ...(body && { requestBody: { required: true, content: contentOf(body.content) } }),
+        // What is undefined is not in the JSON.
+        parameters: parametersOf(operation),
+        requestBody: body && { required: true, content: contentOf(body.content) },
         responses: { ...successResponses(operation), ...errorResponses(operation) },
       },
     };
@@ -49,44 +50,35 @@ const preconditionHeaders = [
   ['If-None-Match', 'the ETag, with its quotes, that the plant must not have, or several, or * for any'],
 ].map(([name, description]) => ({ name, in: 'header', required: false, description, schema: { type: 'string' } }));
 
-function parametersOf({ parameters = {}, query = {}, isConditional = false }: Operation): object {
+function parametersOf({ parameters = {}, query = {}, isConditional }: Operation): object[] | undefined {
   const described = (location: 'path' | 'query', parameters: Parameters) =>
     Object.entries(parameters).map(([name, { description, example, schema }]) => ({
       name,
       in: location,
       required: location === 'path',
       description,
-      ...(example !== undefined && { example }),
+      example,
       schema,
     }));
-  const all = [
-    ...described('path', parameters),
-    ...described('query', query),
-    ...(isConditional ? preconditionHeaders : []),
-  ];
-  return all.length > 0 ? { parameters: all } : {};
+  const headers = isConditional ? preconditionHeaders : [];
+  const all = [...described('path', parameters), ...described('query', query), ...headers];
+  return all.length > 0 ? all : undefined;
 }
 
 function successResponses({ method, response }: Operation): Record<number, object> {
   if (response === undefined) return { 204: { description: 'done' } };
-  const { content, headers } = response;
-  const all = {
-    ...headers,
-    ...(method === 'GET' && { Allow: 'what the token permits here: methods, separated by commas' }),
-  };
-  const described = Object.entries(all).map(([name, description]) => [
+  const isRead = method === 'GET';
+  const allow = isRead && { Allow: 'what the token permits here: methods, separated by commas' };
+  const described = Object.entries({ ...response.headers, ...allow }).map(([name, description]) => [
     name,
     { description, schema: { type: 'string' } },
   ]);
-  const documented = described.length > 0 && { headers: Object.fromEntries(described) };
+  const headers = described.length > 0 ? Object.fromEntries(described) : undefined;
+  const [schema] = Object.values(response.content);
   return {
-    200: {
-      description: `${Object(Object.values(content)[0]).title} response`,
-      ...documented,
-      content: contentOf(content),
-    },
-    ...(method === 'GET' &&
-      'ETag' in headers && { 304: { description: 'the record is still the one of If-None-Match', ...documented } }),
+    200: { description: `${schema && titleOf(schema)} response`, headers, content: contentOf(response.content) },
+    ...(isRead &&
+      'ETag' in response.headers && { 304: { description: 'the record is still the one of If-None-Match', headers } }),
   };
 }
 
@@ -133,9 +125,10 @@ const EXACTNESS =
 function withReferences(part: object, components: Record<string, object>): object {
   const referring = (_key: string, value: unknown) => {
     if (typeof value !== 'object' || value === null) return value;
-    if (value !== part && isTitled(value)) {
-      components[value.title] ??= withReferences(value, components);
-      return { $ref: `#/components/schemas/${value.title}` };
+    const title = titleOf(value);
+    if (value !== part && title !== undefined) {
+      components[title] ??= withReferences(value, components);
+      return { $ref: `#/components/schemas/${title}` };
     }
     const isId = isInt64('schema' in value ? Object(value.schema) : value);
     return isId && 'description' in value ? { ...value, description: `${value.description}${EXACTNESS}` } : value;
@@ -143,8 +136,8 @@ function withReferences(part: object, components: Record<string, object>): objec
   return JSON.parse(JSON.stringify(part, referring));
 }
 
-function isTitled(schema: object): schema is { readonly title: string } {
-  return 'title' in schema && typeof schema.title === 'string';
+function titleOf(schema: object): string | undefined {
+  return 'title' in schema && typeof schema.title === 'string' ? schema.title : undefined;
 }
 
 const isInt64 = (schema: object) => 'format' in schema && schema.format === 'int64';

@@ -31,8 +31,8 @@ interface OperationInput<Body, Path extends Parameters, Query extends Parameters
   readonly precondition: Precondition | undefined;
   /** The media type of the response; undefined if the request is no read. */
   readonly type: string | undefined;
-  /** The media type of the body; empty if the operation takes none. */
-  readonly bodyType: string;
+  /** The media type of the body; undefined if the operation takes none: one that is sent nevertheless is ignored. */
+  readonly bodyType: string | undefined;
   readonly body: Body;
   readonly httpVersion: string;
   /** Creates a signal that aborts when the client has left, or has its response. */
@@ -60,7 +60,7 @@ export interface Operation<
   readonly query?: Query;
   /** Whether it honours the headers `If-Match` and `If-None-Match`. */
   readonly isConditional?: boolean;
-  /** Undefined if it takes none: one that is sent nevertheless is ignored. */
+  /** Undefined if it takes none. */
   readonly body?: RequestBody<Body>;
   /** Undefined for 204 without a body. */
   readonly response?: ResponseKind<Result>;
