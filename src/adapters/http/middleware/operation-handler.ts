@@ -4,7 +4,7 @@ import type { RouterContext } from '@koa/router';
 import type { Permissions, TokenVerifier } from '../../../application/permissions.ts';
 import { errorResponse, HttpError } from '../errors.ts';
 import { ifNoneMatch, preconditionOf } from '../operations/etag.ts';
-import { acceptedType, sentType } from '../operations/media-types.ts';
+import { preferredType, sentType } from '../operations/media-types.ts';
 import type { Operation } from '../operations/operation.ts';
 import { parseParameters, parseQuery } from '../operations/parameters.ts';
 import { type Admission, countUnread } from './admission.ts';
@@ -41,7 +41,10 @@ export function operationHandler(operation: Operation, { operations, verifyToken
     const path = parseParameters(operation.parameters, ctx.params);
     const query = parseQuery(operation.query, ctx.querystring, body?.advice);
     const precondition = operation.isConditional ? preconditionOf(headers) : undefined;
-    const type = isRead ? acceptedType(headers.accept, responseTypes) : undefined;
+    const type = isRead ? preferredType(headers.accept, responseTypes) : undefined;
+    if (isRead && type === undefined) {
+      throw new HttpError('not_acceptable', `Accept must allow ${responseTypes.join(' or ')}`);
+    }
     const bodyType = body && sentType(headers, bodyTypes, body.advice);
     operation.check?.(query, permissions);
     const size = body === undefined ? 0 : sizeOf(request, body.bytesMax);

@@ -30,13 +30,6 @@ function inUtf8(contentType: string): string | undefined {
   }
 }
 
-/** The type of a response to this `Accept`. @throws HttpError `not_acceptable` */
-export function acceptedType(accept: string | undefined, types: readonly string[]): string {
-  const type = preferredType(accept, types);
-  if (type === undefined) throw new HttpError('not_acceptable', `Accept must allow ${types.join(' or ')}`);
-  return type;
-}
-
 /**
  * Chooses among media types by the header `Accept` (RFC 9110 section 12.5.1): the first of the types that the client prefers;
  * undefined if it accepts none. Only the weight of a range counts, since these types have no parameters.
