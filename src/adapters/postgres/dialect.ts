@@ -11,7 +11,6 @@ export const postgres: Dialect = {
     sql<boolean>`${column} = any(string_to_array(translate(${list}, '[]"', ''), ',')::bigint[])`,
   // A standby may lag, and has no current position in the WAL.
   isCurrent: sql<boolean>`(select pg_current_wal_lsn() is not null)`,
-  // Hides the limit from the planner, for missing statistics or a tag that is more frequent than they say.
   hideLimit: (count) => sql`(select cast(${count} as bigint))`,
   tagKey: TAG,
   // With `tag = ...`, Postgres may read all plants of the tag, or all their ids. The first condition matches the index.

@@ -29,7 +29,7 @@ export interface Dialect {
   readonly isOneOf: (column: RawBuilder<unknown>, list: RawBuilder<unknown>) => RawBuilder<boolean>;
   /** A condition that fails where what is read may be stale. Evaluated once in a statement, even without a row. */
   readonly isCurrent: RawBuilder<boolean>;
-  /** Hides a limit from the planner, which might otherwise sort many rows to return a few. */
+  /** Hides a limit from the planner, which would sort many rows to return a few where its statistics are wrong. */
   readonly hideLimit: (count: RawBuilder<unknown>) => RawBuilder<unknown>;
   /** The tag as its index has it, in the order of its UTF-8, and the plants that have a tag, in a range of ids. */
   readonly tagKey: RawBuilder<unknown>;
