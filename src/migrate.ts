@@ -1,12 +1,10 @@
-import { type PostgresOptions, postgresServer } from './adapters/postgres/connections/pool.ts';
-import type { Database } from './adapters/postgres/database.ts';
-import { withAdvice } from './adapters/postgres/schema/advice.ts';
+import type { Database } from './adapters/postgres/connections/pool.ts';
 import { damagedMigrations, migrationStatus } from './adapters/postgres/schema/migration-status.ts';
 import { migrateUp } from './adapters/postgres/schema/migrator.ts';
 import { withStore } from './bootstrap/open-store.ts';
+import { withDatabase } from './bootstrap/postgres-store.ts';
 import { runCommand } from './cli/run-command.ts';
 import { readDatabaseConfig } from './config/config.ts';
-import { say } from './runtime/say.ts';
 
 /* npm run migrate [up|status|renew-feed]: changes or shows the schema of the configured database. */
 
@@ -42,22 +40,14 @@ async function run(command: string): Promise<number> {
     console.log('the feed of changes has a new identity: its consumers start again');
   } else if (config.kind === 'embedded') {
     await withStore(async () => console.log('nothing to do: the service migrates it when it starts'));
-  } else await changeSchema(command, config);
-  return 0;
-}
-
-/** On Postgres, without limits of time. */
-async function changeSchema(command: string, options: PostgresOptions): Promise<void> {
-  const database = postgresServer({ ...options, poolSize: 1, statementTimeout: 0 });
-  say(`On: ${database.description}`);
-  try {
-    if (command === 'up') report(await migrateUp(database, console.log));
-    else await reportStatus(database);
-  } catch (error) {
-    throw withAdvice(error);
-  } finally {
-    await database.close();
+  } else {
+    // Without limits of time.
+    await withDatabase({ ...config, poolSize: 1, statementTimeout: 0 }, async (database) => {
+      if (command === 'up') report(await migrateUp(database, console.log));
+      else await reportStatus(database);
+    });
   }
+  return 0;
 }
 
 function report(names: readonly string[]): void {

@@ -1,13 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { renewLog } from '../adapters/postgres/change-log.ts';
-import { type PostgresOptions, postgresServer } from '../adapters/postgres/connections/pool.ts';
+import { type Database, type PostgresOptions, postgresServer } from '../adapters/postgres/connections/pool.ts';
 import { failureOf } from '../adapters/postgres/failures.ts';
 import { heldBackProblem, holderIn } from '../adapters/postgres/held-back.ts';
-import { readiness } from '../adapters/postgres/readiness.ts';
+import { problemsIn } from '../adapters/postgres/readiness.ts';
 import { registerEndpoints, registrationGate } from '../adapters/postgres/registration.ts';
 import { withAdvice } from '../adapters/postgres/schema/advice.ts';
 import { dialectOf, migrationGate, requireMigrations } from '../adapters/postgres/schema/schema-gate.ts';
 import { plantPurge } from '../adapters/sql/changes/purge.ts';
+import { readiness } from '../adapters/sql/readiness.ts';
 import { recentFailure } from '../adapters/sql/recent-failure.ts';
 import { foreground, runner } from '../adapters/sql/run.ts';
 import { sqlStore } from '../adapters/sql/store.ts';
@@ -40,13 +40,18 @@ export function openPostgresStore(
     ownLog: { holder: holderIn(database) },
     onInsert,
   });
+  const problemsNow = async () => [
+    failure.problem(),
+    ...(await problemsIn(database, names)),
+    await heldBack().then(heldBackProblem, () => undefined),
+  ];
   const { description, connectionUse, close } = database;
   return {
     ...store,
     description,
     // If the database does not respond now, the gate determines the dialect later.
     hasFeed: async () => (await dialectOf(database).catch(() => undefined))?.distributed === undefined,
-    ready: readiness(database, names, { log, recentProblem: failure.problem, heldBack }),
+    ready: readiness(problemsNow, withAdvice, log),
     positions: webhookPositions(run, names, ensureRegistered),
     endpointStates: singleFlight(endpointStates(run)),
     connections: connectionUse,
@@ -56,43 +61,57 @@ export function openPostgresStore(
   };
 }
 
-/** Milliseconds; longer than the service's defaults, since no client waits here. */
-const STATEMENT_TIMEOUT = 10_000;
-const STORE_TIMEOUT = 60_000;
-const INTERVAL = 1_000;
-
-/** Polls until the feed is clear or has long been held back. A role that cannot see for how long learns that by waiting. */
-async function untilClear(heldBack: () => Promise<number>): Promise<number> {
-  for (let before = 0; ; await delay(INTERVAL)) {
-    const seconds = await heldBack();
-    if (seconds <= before || seconds > LONG) return seconds;
-    before = seconds;
-  }
-}
+/** Longer than the limits of the service, since no client waits here. */
+const STATEMENT_MS_MAX = 10_000;
+const WORK_MS_MAX = 60_000;
 
 /** @throws Error, saying what to do, if the database cannot be used */
-export async function withPostgres<Result>(
+export function withPostgres<Result>(
   options: PostgresOptions,
   work: (store: Maintenance) => Promise<Result>,
 ): Promise<Result> {
-  const database = postgresServer({ ...options, statementTimeout: STATEMENT_TIMEOUT });
-  say(`On: ${database.description}`);
-  try {
+  return withDatabase({ ...options, statementTimeout: STATEMENT_MS_MAX }, async (database) => {
     await requireMigrations(database);
-    const { run } = runner(database, { gate: () => dialectOf(database), timeout: STORE_TIMEOUT, withAdvice });
-    return await work({
+    const { run } = runner(database, { gate: () => dialectOf(database), timeout: WORK_MS_MAX, withAdvice });
+    return work({
       purge: plantPurge(run),
       webhooks: webhookEndpoints(run),
       heldBack: async () => heldBackProblem(await untilClear(heldBackTime(holderIn(database)).secondsNow)),
-      renewLog: () => run('writes', renewLog),
+      renewLog: () => run('writes', (session) => session.dialect.log.renew(session)),
     });
+  });
+}
+
+/**
+ * Opens a database for a command, whatever its schema, and closes it once the work is done. First reports which one it is.
+ *
+ * @throws Error, saying what to do, if the work fails
+ */
+export async function withDatabase<Result>(
+  options: PostgresOptions,
+  work: (database: Database) => Promise<Result>,
+): Promise<Result> {
+  const database = postgresServer(options);
+  say(`On: ${database.description}`);
+  try {
+    return await work(database);
   } catch (error) {
-    if (!(error instanceof PlantStoreError)) throw error;
+    if (!(error instanceof PlantStoreError)) throw withAdvice(error);
     // The message of the database is hidden from clients, but whoever runs a command needs it.
-    const cause = withAdvice(error.cause);
-    const message = cause instanceof Error ? cause.message : error.message;
+    const { message } = error.cause instanceof Error ? error.cause : error;
     throw new Error(`The database failed (${message}). Run the same command again once it works.`, { cause: error });
   } finally {
     await database.close();
+  }
+}
+
+const POLL_INTERVAL_MS = 1_000;
+
+/** Polls until the feed is clear or has long been held back. A role that cannot see for how long learns that by waiting. */
+async function untilClear(heldBack: () => Promise<number>): Promise<number> {
+  for (let before = 0; ; await delay(POLL_INTERVAL_MS)) {
+    const seconds = await heldBack();
+    if (seconds <= before || seconds > LONG) return seconds;
+    before = seconds;
   }
 }

@@ -1,12 +1,13 @@
 import { resolve } from 'node:path';
 import { plantPurge } from '../adapters/sql/changes/purge.ts';
+import { readiness } from '../adapters/sql/readiness.ts';
 import { sqlStore } from '../adapters/sql/store.ts';
 import { endpointStates, enterEndpoints, webhookEndpoints } from '../adapters/sql/webhooks/endpoints.ts';
 import { webhookPositions } from '../adapters/sql/webhooks/positions.ts';
 import { withDatabaseFile } from '../adapters/sqlite/command-file.ts';
 import { openDatabaseFile } from '../adapters/sqlite/file/database-file.ts';
-import { renewLog } from '../adapters/sqlite/file/schema.ts';
-import { readiness } from '../adapters/sqlite/readiness.ts';
+import { withAdvice } from '../adapters/sqlite/file/failures.ts';
+import { problemsIn } from '../adapters/sqlite/readiness.ts';
 import type { Maintenance } from '../application/maintenance.ts';
 import { say } from '../runtime/say.ts';
 import { singleFlight } from '../runtime/single-flight.ts';
@@ -33,7 +34,7 @@ export async function openSqliteStore(
       ...sqlStore({ ...file, onInsert }),
       description: `the embedded database in ${resolve(dataDir)}`,
       hasFeed: async () => true,
-      ready: readiness(file, names, log),
+      ready: readiness(() => problemsIn(file, names), withAdvice, log),
       positions: webhookPositions(file.run, names),
       endpointStates: singleFlight(endpointStates(file.run)),
       connections: () => ({}),
@@ -59,7 +60,7 @@ export function withSqlite<Result>(
         purge: plantPurge(run),
         webhooks: webhookEndpoints(run),
         heldBack: async () => undefined,
-        renewLog: () => renewLog(run),
+        renewLog: () => run('writes', (session) => session.dialect.log.renew(session)),
       }),
     stop,
   );

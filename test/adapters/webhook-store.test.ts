@@ -1,16 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { CompiledQuery } from 'kysely';
-import { pino } from 'pino';
-import type { Database } from '../../src/adapters/postgres/database.ts';
-import { readiness } from '../../src/adapters/postgres/readiness.ts';
+import type { Database } from '../../src/adapters/postgres/connections/pool.ts';
 import { registerEndpoints } from '../../src/adapters/postgres/registration.ts';
 import { migrateUp } from '../../src/adapters/postgres/schema/migrator.ts';
 import type { Run } from '../../src/adapters/sql/run.ts';
 import { endpointStates, enterEndpoints, webhookEndpoints } from '../../src/adapters/sql/webhooks/endpoints.ts';
 import { MISSING_ROW } from '../../src/adapters/sql/webhooks/endpoints-problem.ts';
 import { webhookPositions } from '../../src/adapters/sql/webhooks/positions.ts';
-import { readiness as fileReadiness } from '../../src/adapters/sqlite/readiness.ts';
+import { problemsIn } from '../../src/adapters/sqlite/readiness.ts';
 import { MAX_COUNTED } from '../../src/application/maintenance.ts';
 import type { Position } from '../../src/application/ports.ts';
 import type {
@@ -26,7 +24,7 @@ import { embeddedPlants, openEmbedded } from '../support/embedded-store.ts';
 import { eventually } from '../support/eventually.ts';
 import { forAllTests } from '../support/lifetimes.ts';
 import { ownPostgres } from '../support/servers/own-postgres.ts';
-import { connect, migratedDatabase, plantsIn, runnerOn } from '../support/test-database.ts';
+import { connect, migratedDatabase, plantsIn, readinessOf, runnerOn } from '../support/test-database.ts';
 
 /* The table webhooks and what is read for it, on both databases, and what only one on Postgres can show. */
 
@@ -77,7 +75,7 @@ function webhooksIn(database: Database, names = [ENDPOINT]) {
     add: () => run('writes', async () => ensureRegistered()),
     /** Of the service when it starts again, or of another instance. */
     another: async (others = names) => webhooksIn(database, others),
-    ready: (endpoints = names) => readiness(database, endpoints)(),
+    ready: (endpoints = names) => readinessOf(database, endpoints),
     query,
     /** Moves a time of the clock of the database. */
     shift: (column: Column, milliseconds: number) =>
@@ -98,7 +96,8 @@ function webhooksInFile(file: Awaited<ReturnType<typeof openEmbedded>>, names = 
       await enter(others);
       return webhooksInFile(file, others);
     },
-    ready: (endpoints = names) => fileReadiness(file, endpoints, pino({ level: 'silent' }))(),
+    ready: (endpoints = names) =>
+      problemsIn(file, endpoints).then((problems) => problems.find((text) => text !== undefined)),
     query,
     shift: (column: Column, milliseconds: number) =>
       query(`update webhooks set ${column} = ${column} + ${milliseconds}`),
@@ -454,8 +453,8 @@ test('a row that is locked is passed over, and its lease is as it was', async ()
 test('without its table, /ready says what to do, and only if there are webhooks', async () => {
   const { database, query } = await onServer();
   await query('drop table webhooks');
-  const ready = () => readiness(database, [ENDPOINT])();
-  expect(await readiness(database)()).toBeUndefined();
+  const ready = () => readinessOf(database, [ENDPOINT]);
+  expect(await readinessOf(database)).toBeUndefined();
   expect(await ready()).toMatch(/^relation "webhooks" does not exist: .*run npm run migrate/);
   expect(await migrateUp(database)).toEqual(['0005_webhooks']);
   await webhooksIn(database).add();

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import type { Database } from '../../src/adapters/postgres/database.ts';
+import type { Database } from '../../src/adapters/postgres/connections/pool.ts';
 import type { NewPlant } from '../../src/domain/plant.ts';
 import { freePort } from '../../tooling/free-port.ts';
 import { type ApiClient, apiClient } from '../support/api-client.ts';

@@ -1,6 +1,6 @@
 import { globSync } from 'node:fs';
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
-import type { Database } from '../../src/adapters/postgres/database.ts';
+import type { Database } from '../../src/adapters/postgres/connections/pool.ts';
 import { execute } from '../../tooling/execute.ts';
 import { eventually, eventuallySucceeds } from '../support/eventually.ts';
 import { crashRounds, emptyHistory, startMortalService } from '../support/faults/crash-rounds.ts';

@@ -1,6 +1,6 @@
 import type { CompiledQuery } from 'kysely';
 import { Client } from 'pg';
-import type { Database } from '../../src/adapters/postgres/database.ts';
+import type { Database } from '../../src/adapters/postgres/connections/pool.ts';
 import { atEnd } from './lifetimes.ts';
 
 /* What others do while a service uses a database: transactions that stay open, and anything between two statements. */

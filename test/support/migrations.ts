@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { Migrator } from 'kysely/migration';
-import type { Database } from '../../src/adapters/postgres/database.ts';
+import type { Database } from '../../src/adapters/postgres/connections/pool.ts';
 import { migrations as provider } from '../../src/adapters/postgres/schema/migration-status.ts';
 import { type Outcome, projectFile, startNode, temporaryFolder } from './service-process.ts';
 import { connect, emptyDatabase } from './test-database.ts';

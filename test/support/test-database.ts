@@ -1,12 +1,14 @@
 import { randomBytes } from 'node:crypto';
+import type { Database } from '../../src/adapters/postgres/connections/pool.ts';
 import { postgresServer } from '../../src/adapters/postgres/connections/pool.ts';
-import type { Database } from '../../src/adapters/postgres/database.ts';
 import { holderIn } from '../../src/adapters/postgres/held-back.ts';
+import { problemsIn } from '../../src/adapters/postgres/readiness.ts';
 import { withAdvice } from '../../src/adapters/postgres/schema/advice.ts';
 import { migrateUp } from '../../src/adapters/postgres/schema/migrator.ts';
 import { dialectOf } from '../../src/adapters/postgres/schema/schema-gate.ts';
 import { plantPurge } from '../../src/adapters/sql/changes/purge.ts';
 import type { Dialect } from '../../src/adapters/sql/dialect.ts';
+import { readiness } from '../../src/adapters/sql/readiness.ts';
 import { type Executor, foreground, type Gate, runner } from '../../src/adapters/sql/run.ts';
 import { sqlStore } from '../../src/adapters/sql/store.ts';
 import type { NewPlant } from '../../src/domain/plant.ts';
@@ -100,6 +102,11 @@ function knownDialect(database: Database): Gate {
 /** The way to its statements, without a check of the schema. */
 export function runnerOn(database: Database, timeout = 20_000): Executor {
   return runner(database, { gate: knownDialect(database), timeout, withAdvice });
+}
+
+/** What /ready says of a database, its log apart. @param endpoints those of webhooks */
+export function readinessOf(database: Database, endpoints: readonly string[] = []): Promise<string | undefined> {
+  return readiness(() => problemsIn(database, endpoints), withAdvice, { warn: () => {} })();
 }
 
 /** The purge of a database. */

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { LogState } from '../../application/changes/ports.ts';
-import { type LogDialect, requireOneServer, type Session } from '../sql/dialect.ts';
+import { type LogDialect, requireOneServer } from '../sql/dialect.ts';
 import { SchemaError } from './failures.ts';
 
 /*
@@ -65,6 +65,11 @@ export const log: LogDialect = {
     return !state?.is_unnamed;
   },
   require: async ({ sql }) => requireIntact((await STATE.execute(sql)).rows[0]),
+  async renew({ sql: tables, dialect }) {
+    requireOneServer(dialect, 'changes_unavailable');
+    const { rows } = await sql`${renewed(sql`gen_random_uuid()`)} returning 1`.execute(tables);
+    if (rows.length === 0) throw new SchemaError(NO_ROW);
+  },
 };
 
 function requireIntact(state: State | undefined): void {
@@ -91,14 +96,3 @@ const renewed = (store: RawBuilder<unknown>) => sql`
 /** Run by the first reader of a timeline. Concurrent readers wait for it, and change nothing. */
 const nameTimeline = sql`
   ${renewed(sql`case when recorded = '{}' then store else gen_random_uuid() end`)} and not recorded ? ${EPOCH}`;
-
-/**
- * Invalidates all positions of consumers, after a restore that the service cannot detect.
- *
- * @throws PlantStoreError `changes_unavailable`, or SchemaError
- */
-export async function renewLog({ sql: tables, dialect }: Session): Promise<void> {
-  requireOneServer(dialect, 'changes_unavailable');
-  const { rows } = await sql`${renewed(sql`gen_random_uuid()`)} returning 1`.execute(tables);
-  if (rows.length === 0) throw new SchemaError(NO_ROW);
-}

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { LONG } from '../../application/changes/held-back.ts';
 import type { LogReader } from '../../application/changes/ports.ts';
 import { log } from './change-log.ts';
-import type { Database } from './database.ts';
+import type { Database } from './connections/pool.ts';
 import { sessionOn } from './schema/schema-gate.ts';
 
 const selectHolder = sql<{ readonly settled: bigint; readonly age: number | null }>`

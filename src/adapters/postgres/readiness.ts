@@ -1,59 +1,30 @@
 import { CompiledQuery, sql } from 'kysely';
-import type { Logger } from 'pino';
-import { singleFlight } from '../../runtime/single-flight.ts';
 import { requireLog } from '../sql/changes/reader.ts';
 import type { Session } from '../sql/dialect.ts';
 import { endpointsProblem } from '../sql/webhooks/endpoints-problem.ts';
-import type { Database } from './database.ts';
+import type { Database } from './connections/pool.ts';
 import { needsOperator } from './failures.ts';
-import { heldBackProblem } from './held-back.ts';
 import { withAdvice } from './schema/advice.ts';
 import { requireMigrations, sessionOn } from './schema/schema-gate.ts';
 
-interface ReadinessOptions {
-  /** Logs each new problem once, except a feed that is held back, which ends by itself. */
-  readonly log?: Pick<Logger, 'warn'>;
-  /** A problem that requests have met lately, in words. */
-  readonly recentProblem?: () => string | undefined;
-  /** Seconds for which an open transaction has held back the feed; a rejection counts as none. */
-  readonly heldBack?: () => Promise<number>;
-}
-
 /**
- * Creates the check that plants can be stored and read now and would be durable. It rejects, saying what to do, if they
- * cannot. Otherwise, it resolves to any other problem and what to do, or to undefined. Callers share a run, which may outlast
- * the wait of a caller.
+ * Checks that plants can be stored and read now, and describes what else is wrong, with what to do.
  *
  * @param endpoints those of webhooks
  */
-export function readiness(
-  database: Database,
-  endpoints: readonly string[] = [],
-  { log, recentProblem, heldBack }: ReadinessOptions = {},
-): () => Promise<string | undefined> {
-  let lastLogged = '';
-  return singleFlight(async () => {
-    try {
-      // This comes first, since other failures then only follow from it.
-      await requireMigrations(database);
-      // These run concurrently: in sequence, they would outlast a probe if the database is far away or busy.
-      const [ofServer, ofSettings, session] = await Promise.all([
-        serverProblems(database),
-        database.verify(),
-        sessionOn(database),
-        database.sql.executeQuery(CompiledQuery.raw(INSERT_NOTHING)),
-      ]);
-      const ofTables =
-        (await session.dialect.distributed?.problem(session)) ?? (await announcementProblem(session, endpoints));
-      const problem = [recentProblem?.(), ofTables, ofSettings, ...ofServer].filter(Boolean).join('; ');
-      if (problem && problem !== lastLogged) log?.warn({ problem }, 'ready, but something is wrong with the database');
-      lastLogged = problem;
-      const ofDelay = await heldBack?.().then(heldBackProblem, () => undefined);
-      return [problem, ofDelay].filter(Boolean).join('; ') || undefined;
-    } catch (error) {
-      throw withAdvice(error);
-    }
-  });
+export async function problemsIn(database: Database, endpoints: readonly string[]): Promise<(string | undefined)[]> {
+  // This comes first, since other failures then only follow from it.
+  await requireMigrations(database);
+  // These run concurrently: in sequence, they would outlast a probe if the database is far away or busy.
+  const [ofServer, ofSettings, session] = await Promise.all([
+    serverProblems(database),
+    database.verify(),
+    sessionOn(database),
+    database.sql.executeQuery(CompiledQuery.raw(INSERT_NOTHING)),
+  ]);
+  const ofTables =
+    (await session.dialect.distributed?.problem(session)) ?? (await announcementProblem(session, endpoints));
+  return [ofTables, ofSettings, ...ofServer];
 }
 
 /**
@@ -87,7 +58,7 @@ async function announcementProblem(session: Session, endpoints: readonly string[
     await requireLog(session);
     return await endpointsProblem(session, endpoints);
   } catch (error) {
-    if (needsOperator(error)) return (withAdvice(error) as Error).message;
+    if (needsOperator(error)) return withAdvice(error).message;
     throw error;
   }
 }

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { singleFlight } from '../../runtime/single-flight.ts';
 import type { Gate } from '../sql/run.ts';
 import { enterEndpoints } from '../sql/webhooks/endpoints.ts';
-import type { Database } from './database.ts';
+import type { Database } from './connections/pool.ts';
 import { needsOperator } from './failures.ts';
 import { sessionOn } from './schema/schema-gate.ts';
 

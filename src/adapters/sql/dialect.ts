@@ -93,6 +93,8 @@ export interface LogDialect {
   isReadable(session: Session, state: LogState | undefined): Promise<boolean>;
   /** Rejects in the same way. */
   require(session: Session): Promise<void>;
+  /** Invalidates all positions of consumers, after a restore that the service cannot detect. */
+  renew(session: Session): Promise<void>;
 }
 
 /** The clock of the database, in its own type of times. */

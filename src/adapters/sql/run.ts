@@ -114,7 +114,7 @@ export function runner(
       } catch (thrown) {
         onFailure?.(thrown);
         const failure = failureOf(thrown);
-        const error = toPortError(failure.means === 'unavailable' ? withAdvice(thrown) : thrown, failure);
+        const error = toPortError(thrown, failure, withAdvice);
         const isSlowAgain = isSlow && failure.isStatementTimeout;
         isSlow = failure.isStatementTimeout;
         isUncertain ||= failure.isOutcomeUnknown;
@@ -135,10 +135,10 @@ export function runner(
 }
 
 /** Translates a failure of the database into the rejection that the port promises. */
-function toPortError(error: unknown, { means, isDiskFull }: Failure): unknown {
+function toPortError(error: unknown, { means, isDiskFull }: Failure, withAdvice: (error: unknown) => unknown): unknown {
   if (error instanceof PlantStoreError || means === 'defect' || means === 'refused') return error;
   const why = isDiskFull ? 'has no room left, so its operators must make some' : 'is unavailable';
-  return new PlantStoreError('store_unavailable', `the store ${why}`, { cause: error });
+  return new PlantStoreError('store_unavailable', `the store ${why}`, { cause: withAdvice(error) });
 }
 
 /** Rejects with PlantStoreError `store_unavailable` after so many milliseconds. */

@@ -1,13 +1,12 @@
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
-import { PlantStoreError } from '../../domain/errors.ts';
 import { runner } from '../sql/run.ts';
 import { sqlite } from './dialect.ts';
 import { onceFree, openConnection, PATIENCE_MS } from './file/connection.ts';
 import type { OpenDatabase } from './file/database.ts';
 import { FILE } from './file/database-file.ts';
 import { statementsOn } from './file/driver.ts';
-import { FileError, failureOf } from './file/failures.ts';
+import { FileError, failureOf, withAdvice } from './file/failures.ts';
 import { isLocked } from './file/folder-lock.ts';
 import { requireVersion } from './file/schema.ts';
 import { isMissing, requireOwnWal, rewriteWal } from './file/wal.ts';
@@ -38,9 +37,7 @@ export async function withDatabaseFile<T>(
     closeOn(sql, path, isLocked(dataDir));
     return result;
   } catch (error) {
-    const cause = error instanceof PlantStoreError ? error.cause : error;
-    const { problem } = failureOf(cause);
-    throw problem === undefined ? cause : new FileError(problem, { cause: error });
+    throw withAdvice(error);
   }
 }
 

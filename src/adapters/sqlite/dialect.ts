@@ -1,5 +1,6 @@
-import { sql } from 'kysely';
+import { CompiledQuery, sql } from 'kysely';
 import type { Dialect } from '../sql/dialect.ts';
+import { RENEW_LOG } from './file/schema.ts';
 
 /** The number of the next transaction that writes plants. A purge of the newest row must not free its number. */
 const NEXT = sql<bigint>`1 + max(purged_changed, coalesce((select max(changed) from plants), 0))`;
@@ -30,6 +31,7 @@ export const sqlite: Dialect = {
     isApart: true,
     isReadable: async () => true,
     require: async () => {},
+    renew: async ({ sql }) => void (await sql.executeQuery(CompiledQuery.raw(RENEW_LOG))),
   },
   clock: {
     now: NOW,

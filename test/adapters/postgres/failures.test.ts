@@ -3,11 +3,12 @@ import { ConnectionError, failureOf, UnknownOutcomeError } from '../../../src/ad
 import { recentFailure } from '../../../src/adapters/sql/recent-failure.ts';
 import { PlantStoreError } from '../../../src/domain/errors.ts';
 
-const postgres = (code: string) => Object.assign(new Error('refused'), { severity: 'ERROR', code });
+const postgres = (code: string, routine = '') =>
+  Object.assign(new Error('refused'), { severity: 'ERROR', code, routine });
 const system = (code: string) => Object.assign(new Error('no connection'), { code });
 const meaningOf = (error: unknown) => failureOf(error).means;
 /** Postgres takes no more transactions, since their ids would wrap around. */
-const noId = Object.assign(postgres('54000'), { routine: 'GetNewTransactionId' });
+const noId = postgres('54000', 'GetNewTransactionId');
 const noResponse = new UnknownOutcomeError('no_response', 'late');
 
 test.each([
@@ -45,11 +46,14 @@ test('names every address of a host when all of them refuse', () => {
 });
 
 test('repeats a list in parts if one of its rows, or a lost node, may be the cause', () => {
-  const refused = ['55P03', '23514', '54000', 'P0001', '42601'].map(postgres);
+  const refused = ['55P03', '23514', '54000', 'P0001', '42601'].map((code) => postgres(code));
   const rows = [noResponse, ...refused];
-  const nodes = ['08006', 'XX000'].map(postgres);
+  const nodes = ['08006', 'XX000'].map((code) => postgres(code));
   // For lack of a privilege, a table, a connection or a transaction id, no row would fare better.
-  const others = [noId, ...['42501', '42P01', '42703', '40P01', '53100', '08P01', '57014'].map(postgres)];
+  const others = [
+    noId,
+    ...['42501', '42P01', '42703', '40P01', '53100', '08P01', '57014'].map((code) => postgres(code)),
+  ];
   const defect = new TypeError('a value that cannot be encoded');
   const all = [...rows, ...nodes, defect, ...others];
   expect(all.filter((error) => failureOf(error).mayBeOneRowsFault)).toEqual([...rows, ...nodes, defect]);
@@ -57,13 +61,11 @@ test('repeats a list in parts if one of its rows, or a lost node, may be the cau
 
 test.each([
   ['no room on the disk', postgres('53100')],
-  ['a used-up quota', Object.assign(postgres('XX000'), { routine: 'mdzeroextend' })],
+  ['a used-up quota', postgres('XX000', 'mdzeroextend')],
 ])('a database that has found %s has this problem for half a minute', (_what, error) => {
   jest.useFakeTimers();
   const disk = recentFailure(failureOf);
-  disk.note(Object.assign(postgres('XX000'), { routine: 'heap_insert' }));
-  disk.note(postgres('23514'));
-  disk.note(new Error('a defect'));
+  for (const other of [postgres('XX000', 'heap_insert'), postgres('23514'), new Error('a defect')]) disk.note(other);
   expect(disk.problem()).toBeUndefined();
   disk.note(error);
   jest.advanceTimersByTime(20_000);

@@ -1,6 +1,5 @@
 import { expect, test } from '@jest/globals';
 import { plantPurge } from '../../../src/adapters/sql/changes/purge.ts';
-import { renewLog } from '../../../src/adapters/sqlite/file/schema.ts';
 import type { NewPlant } from '../../../src/domain/plant.ts';
 import { embeddedPlants, openEmbedded } from '../../support/embedded-store.ts';
 import { forEachTest } from '../../support/lifetimes.ts';
@@ -35,7 +34,7 @@ test('a position of another file, a set-back one or an earlier identity has expi
   const { next } = await readToEnd(store.plants);
   const other = embeddedPlants(await openEmbedded());
   await expect(readPage(other, next)).rejects.toMatchObject(expired);
-  await renewLog(store.file.run);
+  await store.file.run('writes', (session) => session.dialect.log.renew(session));
   await expect(readPage(store.plants, next)).rejects.toMatchObject(expired);
 });
 

@@ -5,13 +5,11 @@ import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Worker } from 'node:worker_threads';
 import { expect, test } from '@jest/globals';
-import { pino } from 'pino';
 import { sqlStore } from '../../../src/adapters/sql/store.ts';
 import { backUp } from '../../../src/adapters/sqlite/backup.ts';
 import { withDatabaseFile } from '../../../src/adapters/sqlite/command-file.ts';
-import { failureOf } from '../../../src/adapters/sqlite/file/failures.ts';
-import { renewLog } from '../../../src/adapters/sqlite/file/schema.ts';
-import { readiness } from '../../../src/adapters/sqlite/readiness.ts';
+import { failureOf, withAdvice } from '../../../src/adapters/sqlite/file/failures.ts';
+import { problemsIn } from '../../../src/adapters/sqlite/readiness.ts';
 import type { NewPlant } from '../../../src/domain/plant.ts';
 import { embeddedPlants, openEmbedded, plantsInFile, writeBeside } from '../../support/embedded-store.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -117,7 +115,7 @@ test.each<[string, (folder: string) => Promise<unknown>, RegExp]>([
   const files = async () => (await readdir(folder, { recursive: true })).filter((name) => name !== 'lock.db');
   const before = await files();
   await expect(openEmbedded(folder)).rejects.toThrow(message);
-  await expect(withDatabaseFile(folder, ({ run }) => renewLog(run))).rejects.toThrow(message);
+  await expect(withDatabaseFile(folder, ({ run }) => run('writes', async () => {}))).rejects.toThrow(message);
   expect(await files()).toEqual(before);
 });
 
@@ -232,7 +230,7 @@ test('a command that ends or is stopped waits for no process, and says why it fa
   await file.close();
   connectionTo(folder).exec('begin immediate');
   const stop = AbortSignal.abort('stopped');
-  await expect(withDatabaseFile(folder, ({ run }) => renewLog(run), stop)).rejects.toBe('stopped');
+  await expect(withDatabaseFile(folder, ({ run }) => run('writes', async () => {}), stop)).rejects.toBe('stopped');
   await expect(withDatabaseFile(folder, async () => fail())).rejects.toThrow('a defect');
   expect(await withDatabaseFile(folder, async () => 'done')).toBe('done');
 });
@@ -280,8 +278,8 @@ test('a damaged page that only its check reads makes it not ready, in words', as
     sql.close();
     return [Number(row?.rootpage) - 1, Number(row?.rootpage)];
   });
-  const ready = readiness(file, ['hooks.example'], pino({ level: 'silent' }));
-  await expect(ready()).rejects.toThrow('it is damaged: restore a backup');
+  const check = problemsIn(file, ['hooks.example']).catch((error) => Promise.reject(withAdvice(error)));
+  await expect(check).rejects.toThrow('it is damaged: restore a backup');
 });
 
 test('a checkpoint follows four megabytes of writes, so that the WAL does not grow', async () => {

@@ -3,7 +3,7 @@ import { Kysely } from 'kysely';
 import { Client, type ClientBase, type ClientConfig, type CustomTypesConfig, Pool, type PoolClient, types } from 'pg';
 import type { Logger } from 'pino';
 import { PlantStoreError } from '../../../domain/errors.ts';
-import type { Database } from '../database.ts';
+import type { SqlDatabase, Tables } from '../../sql/dialect.ts';
 import { ConnectionError, failureOf } from '../failures.ts';
 import { beginSession, isRefusalOfLimits, requireSafeSettings, startupLimits } from './session.ts';
 import { kyselyDialect, type SupervisedClient, supervised } from './supervised-client.ts';
@@ -17,6 +17,18 @@ export interface PostgresOptions {
   readonly statementTimeout: number;
   /** Milliseconds to wait for a free or a new connection; 2 s by default. */
   readonly connectTimeout?: number;
+}
+
+/** An open database of Postgres. */
+export interface Database extends SqlDatabase {
+  readonly sql: Kysely<Tables>;
+  /** Its connections by state. */
+  readonly connectionUse: () => { readonly busy: number; readonly idle: number; readonly unused: number };
+  /** Checks the settings as requireSafeSettings does. */
+  readonly verify: () => Promise<string | undefined>;
+  /** A description of the database, without its password. */
+  readonly description: string;
+  close(): Promise<void>;
 }
 
 /** Milliseconds until an idle connection is closed. */

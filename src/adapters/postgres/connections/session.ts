@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { ClientBase, ClientConfig, QueryConfig } from 'pg';
-import type { Database } from '../database.ts';
+import type { Statements } from '../../sql/dialect.ts';
 import { failureOf, SchemaError } from '../failures.ts';
 
 /** The SQLSTATEs with which PgBouncer and RDS Proxy refuse start-up parameters, or report errors that name none. */
@@ -69,10 +69,7 @@ export async function beginSession(client: ClientBase, timeout: number): Promise
  * @returns a problem that is slow though safe, and what to do; undefined if there is none
  * @throws SchemaError, saying what to do, if a setting is unsafe
  */
-export async function requireSafeSettings(
-  database: Database['sql'],
-  statementTimeout: number,
-): Promise<string | undefined> {
+export async function requireSafeSettings(database: Statements, statementTimeout: number): Promise<string | undefined> {
   const { lock_timeout: lockTimeout } = startupLimits(statementTimeout);
   const isBounded = sql`setting::integer between 1 and ${sql.lit(2 * statementTimeout)}`;
   const { rows } = await sql<{ role: string; name: string; value: string; safe: string; isSafe: boolean }>`

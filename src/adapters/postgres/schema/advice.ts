@@ -37,14 +37,14 @@ const ADVICE: Readonly<Record<string, string>> = {
   "Hostname/IP does not match certificate's altnames": "name a host of the server's certificate in the database's URL",
 };
 
-/** Adds advice to the message of an error of Postgres or of connecting, where there is any. @returns the same error */
-export function withAdvice(error: unknown): unknown {
-  if (!(error instanceof Error)) return error;
+/** An error with advice in its message, if it is one of Postgres or of connecting for which there is any. */
+export function withAdvice(error: unknown): Error {
+  const own = error as Error;
   const { state, routine } = failureOf(error);
-  if (state === undefined && !(error instanceof ConnectionError)) return error;
-  const text = state === undefined ? error.message : `${state} ${routine} ${error.message}`;
+  if (state === undefined && !(error instanceof ConnectionError)) return own;
+  const text = state === undefined ? own.message : `${state} ${routine} ${own.message}`;
   const matches = Object.entries(ADVICE).filter(([beginning]) => new RegExp(`^${beginning}`).test(text));
+  if (matches.length === 0) return own;
   const advice = matches.map(([, words]) => words).join('; otherwise ');
-  if (advice === '' || error.message.endsWith(advice)) return error;
-  return Object.assign(error, { message: `${error.message}: ${advice}` });
+  return Object.assign(new Error(`${own.message}: ${advice}`, { cause: error }), { code: state });
 }

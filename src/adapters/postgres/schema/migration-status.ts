@@ -3,7 +3,7 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { sql } from 'kysely';
 import { FileMigrationProvider, type Migration } from 'kysely/migration';
-import type { Database } from '../database.ts';
+import type { Database } from '../connections/pool.ts';
 import { failureOf, SchemaError } from '../failures.ts';
 
 /** A migration that can be run again after an interrupted attempt. */

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { Migrator } from 'kysely/migration';
 import { MAX_LENGTH } from '../../../domain/plant.ts';
-import type { Database } from '../database.ts';
+import type { Database } from '../connections/pool.ts';
 import { damagedMigrations, migrationStatus, migrations } from './migration-status.ts';
 import { requireSafeDatabase } from './schema-gate.ts';
 

@@ -4,10 +4,9 @@ import { singleFlight } from '../../../runtime/single-flight.ts';
 import type { Dialect, Session } from '../../sql/dialect.ts';
 import type { Gate } from '../../sql/run.ts';
 import { citus } from '../citus.ts';
-import type { Database } from '../database.ts';
+import type { Database } from '../connections/pool.ts';
 import { postgres } from '../dialect.ts';
 import { SchemaError } from '../failures.ts';
-import { withAdvice } from './advice.ts';
 import { type MigrationStatus, migrationStatus } from './migration-status.ts';
 
 /** @throws SchemaError, saying what to do, if the database cannot keep or show every plant that it confirms */
@@ -28,16 +27,12 @@ export async function requireSafeDatabase({ sql: database }: Database): Promise<
   if (problem) throw new SchemaError(problem);
 }
 
-/** @throws Error, saying what to do, if the database is unsafe for plants or migrations are pending */
+/** @throws SchemaError if the database is unsafe for plants or migrations are pending */
 export async function requireMigrations(database: Database): Promise<MigrationStatus> {
-  try {
-    await requireSafeDatabase(database);
-    const status = await migrationStatus(database);
-    if (status.pending.length === 0) return status;
-    throw new SchemaError(`migrations are pending (${status.pending.join(', ')}): run npm run migrate`);
-  } catch (error) {
-    throw withAdvice(error);
-  }
+  await requireSafeDatabase(database);
+  const status = await migrationStatus(database);
+  if (status.pending.length === 0) return status;
+  throw new SchemaError(`migrations are pending (${status.pending.join(', ')}): run npm run migrate`);
 }
 
 /** Determines the current dialect of a database: Citus may distribute a table while the service runs. */

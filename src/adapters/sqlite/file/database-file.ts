@@ -1,11 +1,11 @@
-import { closeSync, constants, existsSync, openSync } from 'node:fs';
+import { closeSync, constants, existsSync, openSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { onceFree, openConnection } from './connection.ts';
 import { type DatabaseOptions, databaseOn, type OpenDatabase } from './database.ts';
 import { prepareFolder, syncPath } from './disk.ts';
-import { FileError, inWords } from './failures.ts';
-import { LOCKED_FILE, lockFolder, lostFileCheck } from './folder-lock.ts';
+import { FileError, withAdvice } from './failures.ts';
+import { LOCKED_FILE, lockFolder } from './folder-lock.ts';
 import { applySchema, requireVersion } from './schema.ts';
 import { isMissing, requireOwnWal, rewriteWal } from './wal.ts';
 
@@ -50,7 +50,7 @@ export async function openDatabaseFile(dataDir: string, { timeout, say, end }: O
         try {
           await database.close();
         } catch (error) {
-          say(`Warning: ${inWords(error)}. The next start writes what is in ${path}-wal.`);
+          say(`Warning: ${(withAdvice(error) as Error).message}. The next start writes what is in ${path}-wal.`);
         } finally {
           unlock();
         }
@@ -58,7 +58,7 @@ export async function openDatabaseFile(dataDir: string, { timeout, say, end }: O
     };
   } catch (error) {
     unlock();
-    throw new FileError(inWords(error), { cause: error });
+    throw withAdvice(error);
   }
 }
 
@@ -85,4 +85,19 @@ function refuseFormer(dataDir: string, path: string): void {
     `${dataDir} has a database of version 1.0.0 (${FORMER}), and none of this version: start version 1.0.0 on it, ` +
       'download all plants as NDJSON, start this version with another DATA_DIR, and import them (docs/upgrading.md)',
   );
+}
+
+/**
+ * Remembers files by device and inode.
+ *
+ * @returns a function that returns the path of a file that was deleted or replaced since. It takes microseconds and is
+ * synchronous, so that the next call uses the files that it has checked
+ */
+function lostFileCheck(paths: readonly string[]): () => string | undefined {
+  function identityOf(path: string): string {
+    const stat = statSync(path, { bigint: true, throwIfNoEntry: false });
+    return `${stat?.dev}:${stat?.ino}`;
+  }
+  const identities = paths.map(identityOf);
+  return () => paths.find((path, index) => identityOf(path) !== identities[index]);
 }

@@ -69,8 +69,9 @@ export function failureOf(error: unknown) {
   };
 }
 
-/** The message for people about an error: the remedy, if it is known. */
-export function inWords(error: unknown): string {
+/** Puts an error into words that say what to do, if that is known. */
+export function withAdvice(error: unknown): unknown {
   const cause = error instanceof PlantStoreError ? error.cause : error;
-  return failureOf(cause).problem ?? (error as Error).message;
+  const { problem } = failureOf(cause);
+  return problem === undefined || cause instanceof FileError ? cause : new FileError(problem, { cause });
 }

@@ -1,4 +1,3 @@
-import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { failureOf } from './failures.ts';
@@ -47,19 +46,4 @@ export function isLocked(folder: string): boolean {
   } finally {
     database?.close();
   }
-}
-
-/**
- * Remembers files by device and inode.
- *
- * @returns a function that returns the path of a file that was deleted or replaced since. It takes microseconds and is
- * synchronous, so that the next call uses the files that it has checked
- */
-export function lostFileCheck(paths: readonly string[]): () => string | undefined {
-  function identityOf(path: string): string {
-    const stat = statSync(path, { bigint: true, throwIfNoEntry: false });
-    return `${stat?.dev}:${stat?.ino}`;
-  }
-  const identities = paths.map(identityOf);
-  return () => paths.find((path, index) => identityOf(path) !== identities[index]);
 }

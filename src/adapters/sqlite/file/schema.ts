@@ -1,6 +1,4 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { CompiledQuery } from 'kysely';
-import type { Run } from '../../sql/run.ts';
 import { FileError } from './failures.ts';
 
 /** The first schema version that this program cannot use: smaller steps only add what older programs may ignore. */
@@ -80,11 +78,6 @@ export function applySchema(sql: DatabaseSync): void {
   for (let version = versionOf(sql) + 1; version <= STEPS.length; version++) {
     sql.exec(`begin immediate; ${STEPS[version - 1]} pragma user_version = ${version}; commit`);
   }
-}
-
-/** Invalidates positions after a file was restored from a copy. */
-export async function renewLog(run: Run): Promise<void> {
-  await run('writes', ({ sql }) => sql.executeQuery(CompiledQuery.raw(RENEW_LOG)));
 }
 
 function versionOf(sql: DatabaseSync): number {

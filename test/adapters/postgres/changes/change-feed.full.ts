@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { CompiledQuery } from 'kysely';
-import type { Database } from '../../../../src/adapters/postgres/database.ts';
-import { readiness } from '../../../../src/adapters/postgres/readiness.ts';
+import type { Database } from '../../../../src/adapters/postgres/connections/pool.ts';
 import { damagedMigrations } from '../../../../src/adapters/postgres/schema/migration-status.ts';
 import { migrateUp } from '../../../../src/adapters/postgres/schema/migrator.ts';
 import { decodeCursor, encodeCursor } from '../../../../src/application/changes/cursor.ts';
@@ -11,7 +10,7 @@ import { eventually } from '../../../support/eventually.ts';
 import { forAllTests, forEachTest } from '../../../support/lifetimes.ts';
 import { deletion, readPage, readToEnd } from '../../../support/plants/changes.ts';
 import { ownPostgres } from '../../../support/servers/own-postgres.ts';
-import { connect, migratedDatabase, plantsIn, purgeOn } from '../../../support/test-database.ts';
+import { connect, migratedDatabase, plantsIn, purgeOn, readinessOf } from '../../../support/test-database.ts';
 
 /** In the statements that read where the feed ends, and in those of them that read a part of it, too. */
 const END = 'end_changed';
@@ -137,7 +136,7 @@ describe('on a Postgres', () => {
       for (const after of [undefined, 'now']) {
         await expect(readPage(running.plants, after)).rejects.toMatchObject(unusable);
       }
-      expect(await readiness(running.database)()).toContain('run npm run migrate');
+      expect(await readinessOf(running.database)).toContain('run npm run migrate');
       expect(await running.plants.find(1n)).toEqual(plant(1n));
     }
     /** Expects all plants once the migration has repaired it. */
@@ -146,7 +145,7 @@ describe('on a Postgres', () => {
       expect(await damagedMigrations(database)).toEqual([REPAIR]);
       await add(4n);
       expect(await migrateUp(database)).toEqual([REPAIR]);
-      expect(await readiness(database)()).toBeUndefined();
+      expect(await readinessOf(database)).toBeUndefined();
       const walk = await readToEnd(plants, undefined, 2);
       expect(new Set(walk.changes.map(({ id }) => id))).toEqual(new Set([1n, 2n, 3n, 4n]));
       await add(5n);
@@ -206,12 +205,12 @@ describe('on a Postgres', () => {
       ['drop table change_feed', repairs],
     ] as const) {
       await query(damage);
-      expect(await readiness(database)()).toContain('run npm run migrate');
+      expect(await readinessOf(database)).toContain('run npm run migrate');
       await expect(readPage(plantsIn(database), undefined)).rejects.toMatchObject({ code: 'store_unavailable' });
       expect(await plants.find(1n)).toEqual(plant(1n));
       expect(await damagedMigrations(database)).toEqual(repaired);
       expect(await migrateUp(database)).toEqual(repaired);
-      expect(await readiness(database)()).toBeUndefined();
+      expect(await readinessOf(database)).toBeUndefined();
       expect((await readToEnd(plants)).changes).toEqual([plant(1n)]);
     }
   });

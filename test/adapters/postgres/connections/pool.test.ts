@@ -3,7 +3,7 @@ import { connect as connectTo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { CompiledQuery, sql } from 'kysely';
-import type { Database } from '../../../../src/adapters/postgres/database.ts';
+import type { Database } from '../../../../src/adapters/postgres/connections/pool.ts';
 import type { NewPlant } from '../../../../src/domain/plant.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { forAllTests, forEachTest } from '../../../support/lifetimes.ts';

@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from '@jest/globals';
-import type { Database } from '../../../../src/adapters/postgres/database.ts';
+import type { Database } from '../../../../src/adapters/postgres/connections/pool.ts';
 import { changePlant, deletePlant } from '../../../../src/application/change-plant.ts';
 import type { NewPlant } from '../../../../src/domain/plant.ts';
 import { observed, openTransaction } from '../../../support/disturbances.ts';

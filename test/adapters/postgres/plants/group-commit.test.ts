@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { beforeEach, expect, test } from '@jest/globals';
-import type { Database } from '../../../../src/adapters/postgres/database.ts';
+import type { Database } from '../../../../src/adapters/postgres/connections/pool.ts';
 import type { NewPlant } from '../../../../src/domain/plant.ts';
 import { lockRows, observed } from '../../../support/disturbances.ts';
 import { eventually } from '../../../support/eventually.ts';

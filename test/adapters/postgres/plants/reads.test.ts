@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from '@jest/globals';
-import type { Database } from '../../../../src/adapters/postgres/database.ts';
+import type { Database } from '../../../../src/adapters/postgres/connections/pool.ts';
 import { observed } from '../../../support/disturbances.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { forAllTests, forEachTest } from '../../../support/lifetimes.ts';

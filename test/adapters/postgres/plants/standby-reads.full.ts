@@ -1,12 +1,11 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from '@jest/globals';
-import type { Database } from '../../../../src/adapters/postgres/database.ts';
-import { readiness } from '../../../../src/adapters/postgres/readiness.ts';
+import type { Database } from '../../../../src/adapters/postgres/connections/pool.ts';
 import { atEnd, forAllTests } from '../../../support/lifetimes.ts';
 import { allReads } from '../../../support/plants/all-reads.ts';
 import { migratedPostgres, shutDown } from '../../../support/servers/own-postgres.ts';
-import { connect, plantsIn, type TestPlants } from '../../../support/test-database.ts';
+import { connect, plantsIn, readinessOf, type TestPlants } from '../../../support/test-database.ts';
 
 /* A server that was the primary, and that its address still leads to: what it has may be old. */
 
@@ -27,7 +26,7 @@ beforeAll(async () => {
 });
 
 test('a standby is not ready, and is not taken for a primary that is read-only', async () => {
-  await expect(readiness(database)()).rejects.toThrow(
+  await expect(readinessOf(database)).rejects.toThrow(
     /: the server is read-only: point the database's URL at the primary\./,
   );
 });

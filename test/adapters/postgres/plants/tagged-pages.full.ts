@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { CompiledQuery } from 'kysely';
-import type { Database } from '../../../../src/adapters/postgres/database.ts';
+import type { Database } from '../../../../src/adapters/postgres/connections/pool.ts';
 import { observed } from '../../../support/disturbances.ts';
 import { forAllTests } from '../../../support/lifetimes.ts';
 import { connect, migratedDatabase, plantsIn } from '../../../support/test-database.ts';

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import type { Database } from '../../../../src/adapters/postgres/database.ts';
+import type { Database } from '../../../../src/adapters/postgres/connections/pool.ts';
 import type { NewPlant } from '../../../../src/domain/plant.ts';
 import { observed } from '../../../support/disturbances.ts';
 import { eventuallySucceeds } from '../../../support/eventually.ts';
