@@ -1,20 +1,18 @@
 import { parseExactly } from '../../src/lists/records.js';
-import { byId } from './dom.js';
+import { byId, onClick } from './dom.js';
 import { errorOf, isSignedOut } from './errors.js';
 import { currentToken, signIn } from './token.js';
 
 /** @typedef {{ id: bigint, name: string, tag?: string | undefined }} Plant */
 /** @typedef {Plant | { id: bigint, deleted: true }} Change */
-/** Gets what keeps a response away, in words, and undefined once there is one. @typedef {(problem?: string) => void} Trouble */
-/** Says what is wrong, in an element of the page. @typedef {(error: unknown, where?: string) => void} Failed */
-
 /**
  * `type` is that of a body that is not JSON, `timeout` milliseconds for the first attempt, and `has` a member of the service's
- * response, unless it is a plant: that of a proxy may be JSON, too. `ends` says whether a response ends the attempts, by its
- * status and the number of its error; a 401 never does, and a connection that is lost after a long time counts as 408.
+ * response, unless it is a plant: that of a proxy may be JSON, too. `trouble` gets what keeps a response away, in words, and
+ * undefined once there is one. `ends` says whether a response ends the attempts, by its status and the number of its error; a
+ * 401 never does, and a connection that is lost after a long time counts as 408.
  *
- * @typedef {{ body?: string | Uint8Array<ArrayBuffer> | null, type?: string, ifMatch?: string, keepalive?: boolean,
- *   signal?: AbortSignal, trouble?: Trouble, timeout?: number, has?: string, ends?(status: number, number: number): boolean }} Request
+ * @typedef {{ body?: string | Uint8Array<ArrayBuffer> | null, type?: string, ifMatch?: string, signal?: AbortSignal,
+ *   timeout?: number, has?: string, trouble?(problem?: string): void, ends?(status: number, number: number): boolean }} Request
  */
 
 /** Milliseconds for a response. */
@@ -34,7 +32,7 @@ export function nextAfter(/** @type {Headers} */ headers) {
 }
 
 const signedOut = byId('signed-out', HTMLDialogElement);
-byId('reload', HTMLElement).onclick = () => location.reload();
+onClick('reload', () => location.reload());
 
 /** Offers to sign in again in front of the service, above all that is open, so that nothing is lost. */
 async function askToReload() {
@@ -55,7 +53,6 @@ export async function send(method, path, request = {}) {
     body = null,
     type = 'application/json',
     ifMatch,
-    keepalive = false,
     signal,
     trouble,
     timeout = MAX_TIMEOUT,
@@ -74,6 +71,8 @@ export async function send(method, path, request = {}) {
     const late = AbortSignal.timeout(Math.min(timeout * 2 ** attempt, MAX_TIMEOUT));
     const limit = AbortSignal.any([late, ...(signal ? [signal] : [])]);
     const start = performance.now();
+    // A deletion that has waited for an undo is sent as the page is left.
+    const keepalive = method === 'DELETE';
     const how = /** @type {const} */ ({ method, headers, body, signal: limit, redirect: 'manual', keepalive });
     const response = await fetch(url, how).catch(() => undefined);
     const text = await response?.text().catch(() => undefined);

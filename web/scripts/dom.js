@@ -27,6 +27,13 @@ export function onClick(/** @type {string} */ id, /** @type {() => void} */ act)
   byId(id, HTMLElement).onclick = () => act();
 }
 
+/** Puts the page into a state, or out of it: a class of its body, on which the styles depend. */
+export const setState = (/** @type {string} */ state, /** @type {boolean} */ isOn) =>
+  document.body.classList.toggle(state, isOn);
+
+/** Has everything that shows plants show them again. */
+export const redraw = () => dispatchEvent(new Event('redraw'));
+
 /** What gives a signal each time that it is called, and aborts the one before. */
 export function latest() {
   let current = new AbortController();

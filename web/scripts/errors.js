@@ -1,3 +1,5 @@
+import { setState, write } from './dom.js';
+
 /** Errors in the words of the page's users, by their number or HTTP status; docs/errors.md has them in the words of clients. */
 const WORDS = new Map([
   [40009, 'Another plant has this id already: choose a different one'],
@@ -40,4 +42,11 @@ export function errorOf(/** @type {Response | undefined} */ response, /** @type 
   if (words) return new Error(`${words} (${number}).`, { cause: number });
   const otherwise = status >= 400 && status < 500 ? 'The service refuses this' : 'The service is not available';
   return new Error(`${otherwise} (${number}: ${said}).`, { cause: number });
+}
+
+/** Says what is wrong, in an element of the page, and takes the buttons away that the token may not use. */
+export function failed(/** @type {unknown} */ error, where = 'problem') {
+  const { message, cause: number } = /** @type {Error} */ (error);
+  write(where, message);
+  if (number === 40300) for (const state of ['may-create', 'may-change']) setState(state, false);
 }

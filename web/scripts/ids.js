@@ -1,5 +1,11 @@
+/** @import { Plant, Request } from './api.js' */
+import { nextAfter, send } from './api.js';
+
 /** What is said of a text that is no id. */
 export const NOT_AN_ID = `An id is a whole number from ${-(2n ** 63n)} to ${2n ** 63n - 1n}.`;
+
+/** Ids that are tried in one request. Their distances double, so that they reach behind millions of deleted plants. */
+const TRIES_MAX = 24;
 
 /** The number itself if it is an int64. */
 export const asId = (/** @type {bigint} */ number) => (BigInt.asIntN(64, number) === number ? number : undefined);
@@ -8,4 +14,30 @@ export const asId = (/** @type {bigint} */ number) => (BigInt.asIntN(64, number)
 export function idOf(/** @type {string} */ text) {
   const digits = text.trim();
   return /^-?0*\d{1,19}$/.test(digits) ? asId(BigInt(digits)) : undefined;
+}
+
+/** The plant with the highest id; undefined if there is none. */
+export async function highestPlant(/** @type {Request} */ request) {
+  for (let from = ''; ; ) {
+    const { body, headers } = await send('GET', `plants?order=desc&limit=1${from}`, { ...request, has: 'length' });
+    const [[plant], next] = [/** @type {Plant[]} */ (body), nextAfter(headers)];
+    // A page of many deleted plants may end without one.
+    if (plant || next === undefined) return plant;
+    from = `&after=${next}`;
+  }
+}
+
+/**
+ * An id after that of this plant which no plant has or had, and probably none of the ids after it; behind the last id, the
+ * time in milliseconds. A list of candidates is checked, which stores nothing: browsers would report a plant that is not found.
+ */
+export async function freeId(/** @type {{ id: bigint } | undefined} */ plant, /** @type {Request} */ request) {
+  const after = plant && plant.id > 0n ? plant.id : 0n;
+  const ids = Array.from({ length: TRIES_MAX }, (_, n) => asId(after + 2n ** BigInt(n)) ?? BigInt(Date.now() + n));
+  // A plant that had the same name would be no other plant.
+  const lines = ids.map((id) => `{"id":${id},"name":"candidate ${Math.random()}"}\n`).join('');
+  const check = { ...request, body: lines, type: 'application/x-ndjson', has: 'records' };
+  const { body } = await send('POST', 'import?check=true', check);
+  const taken = new Set(/** @type {{ refused: { line: number }[] }} */ (body).refused.map(({ line }) => line));
+  return ids.find((_, n) => !taken.has(n + 1)) ?? BigInt(Date.now());
 }

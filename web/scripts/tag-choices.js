@@ -3,63 +3,71 @@ import { latest, make, write } from './dom.js';
 import { nodesOf } from './texts.js';
 
 /** @typedef {HTMLInputElement | HTMLTextAreaElement} Field */
-/**
- * @typedef {object} TagChoices
- * @property {() => Promise<void>} load asks the service which there are; where it cannot say, none is offered
- * @property {(place: string, field: Field, choose?: (tag: string) => void) => () => void} offer offers those that have what
- *   is typed in a field; returns what offers them again
- */
 
 /** Longer tags are no choice: they would take a line of their own. */
-const MAX_LENGTH = 60;
+const LENGTH_MAX = 60;
 
 /** How many are offered at first. */
 const FIRST = 15;
 
-/** The tags in use, offered beside the fields that take one, those of most plants first. @returns {TagChoices} */
-export function tagChoices() {
-  let tags = /** @type {string[]} */ ([]);
-  const loads = latest();
-  const offers = /** @type {(() => void)[]} */ ([]);
+/** Milliseconds until the tags are read again after a change. */
+const CHANGES_MS = 2_000;
 
-  return {
-    async load() {
-      try {
-        const { body } = await send('GET', 'tags?limit=1000', { signal: loads(), has: 'tags' });
-        const counted = /** @type {{ tags: { tag: string, count: number }[] }} */ (body).tags;
-        const sorted = counted
-          .filter(({ tag }) => tag.length <= MAX_LENGTH)
-          .sort((a, b) => b.count - a.count || (a.tag < b.tag ? -1 : 1))
-          .map(({ tag }) => tag);
-        const isSame = sorted.join('\0') === tags.join('\0');
-        tags = sorted;
-        if (!isSame) for (const offer of offers) offer();
-      } catch {
-        // The list says what is wrong.
-      }
-    },
-    offer(place, field, choose = (tag) => take(field, tag)) {
-      let most = FIRST;
-      function draw() {
-        const typed = field.value.toLowerCase();
-        const fitting = tags.filter((tag) => tag !== field.value && tag.toLowerCase().includes(typed));
-        const buttons = fitting.slice(0, most).map((tag) => {
-          const button = make('button', { type: 'button', className: 'tag' }, ...nodesOf(tag));
-          button.onclick = () => choose(tag);
-          return button;
-        });
-        const more = make('button', { type: 'button', className: 'plain' }, `${fitting.length - most} more`);
-        more.onclick = () => {
-          most = Infinity;
-          draw();
-        };
-        write(place, ...buttons, ...(fitting.length > most ? [more] : []));
-      }
-      field.addEventListener('input', draw);
-      offers.push(draw);
-      return draw;
-    },
-  };
+/* The tags in use, offered beside the fields that take one, those of most plants first. */
+
+let tags = /** @type {string[]} */ ([]);
+let changeTimer = 0;
+const loads = latest();
+const offers = /** @type {(() => void)[]} */ ([]);
+
+/** Asks the service which there are; where it cannot say, none is offered. */
+export async function loadTags() {
+  changeTimer = 0;
+  try {
+    const { body } = await send('GET', 'tags?limit=1000', { signal: loads(), has: 'tags' });
+    const counted = /** @type {{ tags: { tag: string, count: number }[] }} */ (body).tags;
+    const sorted = counted
+      .filter(({ tag }) => tag.length <= LENGTH_MAX)
+      .sort((a, b) => b.count - a.count || (a.tag < b.tag ? -1 : 1))
+      .map(({ tag }) => tag);
+    const isSame = sorted.join('\0') === tags.join('\0');
+    tags = sorted;
+    if (!isSame) for (const offer of offers) offer();
+  } catch {
+    // The list says what is wrong.
+  }
+}
+
+/** Asks again soon, once for all changes until then. */
+export function loadTagsSoon() {
+  if (changeTimer === 0) changeTimer = setTimeout(loadTags, CHANGES_MS);
+}
+
+/** Offers those that have what is typed in a field. @returns {() => void} what offers them again */
+export function offerTags(
+  /** @type {string} */ place,
+  /** @type {Field} */ field,
+  choose = (/** @type {string} */ tag) => take(field, tag),
+) {
+  let most = FIRST;
+  function draw() {
+    const typed = field.value.toLowerCase();
+    const fitting = tags.filter((tag) => tag !== field.value && tag.toLowerCase().includes(typed));
+    const buttons = fitting.slice(0, most).map((tag) => {
+      const button = make('button', { type: 'button', className: 'tag' }, ...nodesOf(tag));
+      button.onclick = () => choose(tag);
+      return button;
+    });
+    const more = make('button', { type: 'button', className: 'plain' }, `${fitting.length - most} more`);
+    more.onclick = () => {
+      most = Infinity;
+      draw();
+    };
+    write(place, ...buttons, ...(fitting.length > most ? [more] : []));
+  }
+  field.addEventListener('input', draw);
+  offers.push(draw);
+  return draw;
 }
 
 /** Puts a tag into a field, as somebody would who types it. */

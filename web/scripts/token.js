@@ -1,24 +1,18 @@
-import { byId, write } from './dom.js';
+import { byId, onClick, setState, write } from './dom.js';
 
-/** The access token is in the session storage of this tab, or in that of this device if its user says so, and nowhere else. */
 const KEY = 'plant-store-token';
 
 const [dialog, field] = [byId('sign-in', HTMLDialogElement), byId('token', HTMLInputElement)];
-const onDevice = byId('keep-token', HTMLInputElement);
 
-export const currentToken = () => sessionStorage.getItem(KEY) ?? localStorage.getItem(KEY) ?? '';
+/** Where the access token is: in this tab, or on this device if its user has said so, and nowhere else. */
+const place = () => [sessionStorage, localStorage].find((storage) => storage.getItem(KEY) !== null) ?? sessionStorage;
 
-/** Keeps a token in one place. */
-function keep(/** @type {string} */ token, /** @type {boolean} */ isOnDevice) {
-  const [place, other] = isOnDevice ? [localStorage, sessionStorage] : [sessionStorage, localStorage];
-  place.setItem(KEY, token);
-  other.removeItem(KEY);
-  showPlace();
-}
+export const currentToken = () => place().getItem(KEY) ?? '';
 
-/** Offers to keep on this device what only the tab has. */
-function showPlace() {
-  document.body.classList.toggle('may-stay', sessionStorage.getItem(KEY) !== null);
+/** Keeps a token, and offers to keep on this device what only the tab has. */
+function keep(/** @type {string} */ token, storage = place()) {
+  storage.setItem(KEY, token);
+  setState('may-stay', storage === sessionStorage);
 }
 
 /** The token of a link such as `/#token=...`. What no token has stays encoded. */
@@ -31,16 +25,15 @@ const tokenIn = (/** @type {string} */ link) =>
  * @returns whether the tab has another token now: the one that it has is replaced only if its user agrees
  */
 export function takeToken() {
-  showPlace();
   const [token, former] = [tokenIn(location.hash), currentToken()];
   if (token === undefined) return false;
-  const others = location.hash.replace(/(?<=[#&])token=[^&]*&?/g, '').replace(/[#&]$/, '');
-  history.replaceState(null, '', location.pathname + location.search + others);
+  const rest = location.hash.replace(/(?<=[#&])token=[^&]*&?/g, '').replace(/[#&]$/, '');
+  history.replaceState(null, '', location.pathname + location.search + rest);
   const question = 'This link signs you in with another token. Use it in place of yours?';
   // While the page asks for a token, the former one is not accepted.
   if (token === former || (former && !dialog.open && !confirm(question))) return false;
-  sessionStorage.setItem(KEY, token);
-  showPlace();
+  // The other tabs keep that of the device.
+  keep(token, sessionStorage);
   dialog.close();
   return true;
 }
@@ -49,26 +42,24 @@ export function takeToken() {
 export async function signIn(/** @type {string} */ refused, why = '') {
   if (currentToken() !== refused) return;
   write('sign-in-problem', why);
-  // Not where this tab has one of its own, as by a link: the other tabs keep that of the device.
-  onDevice.checked = sessionStorage.getItem(KEY) === null && localStorage.getItem(KEY) !== null;
   if (!dialog.open) dialog.showModal();
   await new Promise((resolve) => dialog.addEventListener('close', resolve, { once: true }));
 }
 
 export function forgetToken() {
-  for (const place of [sessionStorage, localStorage]) place.removeItem(KEY);
+  for (const storage of [sessionStorage, localStorage]) storage.removeItem(KEY);
   location.reload();
 }
 
 dialog.oncancel = () => false;
 dialog.onsubmit = () => {
-  keep(tokenIn(field.value) ?? field.value, onDevice.checked);
+  keep(tokenIn(field.value) ?? field.value);
   field.value = '';
 };
-byId('show-token', HTMLInputElement).onchange = ({ target }) => {
-  field.type = target instanceof HTMLInputElement && target.checked ? 'text' : 'password';
-};
-byId('stay', HTMLElement).onclick = () => {
-  keep(currentToken(), true);
+onClick('stay', () => {
+  const token = currentToken();
+  sessionStorage.removeItem(KEY);
+  keep(token, localStorage);
   write('done', 'You stay signed in on this device, until you choose “Sign out”.');
-};
+});
+setState('may-stay', sessionStorage.getItem(KEY) !== null);

@@ -1,139 +1,157 @@
-/** @import { Failed, Plant, Request } from '../api.js' */
-/** @import { TagChoices } from '../tag-choices.js' */
-/** @import { Former } from './several.js' */
-import { put, send } from '../api.js';
+/** @import { Plant, Request } from '../api.js' */
+import { create, put, send } from '../api.js';
 import { byId, latest, onClick, write } from '../dom.js';
+import { failed } from '../errors.js';
+import * as fields from '../table/fields.js';
+import * as list from '../table/plants.js';
+import { choose } from '../table/table.js';
+import { view } from '../table/view.js';
+import { offerTags } from '../tag-choices.js';
 import { nodesOf } from '../texts.js';
-import { keepEdits } from './keep-edits.js';
-import { newPlants } from './new-plant.js';
+import { newId, proposeId } from './new-id.js';
+import { offerBack } from './several.js';
 import { saveByEnter, textField } from './text-field.js';
+import { remove } from './undo.js';
 
-/** The dialog that adds, changes and deletes a plant. */
-export function plantEditor(
-  /** @type {TagChoices} */ choices,
-  /** @type {{ done(plant: Plant, former?: Former): void, remove(plant: Plant, etag: string): void, failed: Failed }} */ events,
-) {
-  const [dialog, form] = [byId('editor', HTMLDialogElement), byId('plant', HTMLFormElement)];
-  const id = byId('plant-id', HTMLInputElement);
-  const [name, tag] = [textField('plant-name', 1_000), textField('plant-tag', 200)];
-  const offerTags = choices.offer('plant-tags', byId('plant-tag', HTMLTextAreaElement));
-  /** The plant as it was last read; undefined while a plant is added. */
-  let stored = /** @type {Plant | undefined} */ (undefined);
-  let etag = '';
-  let maySave = true;
-  const attempts = latest();
-  const newPlant = newPlants(id);
-  const say = (problem = '') => write('editor-problem', problem);
+/* The dialog that adds, changes and deletes a plant. */
 
-  function show(/** @type {Plant | undefined} */ plant, firstTag = plant?.tag) {
-    say();
-    write('editor-done');
-    stored = plant;
-    dialog.className = plant === undefined ? 'adding' : '';
-    write('editor-title', plant ? `${maySave ? 'Change plant' : 'Plant'} ${plant.id}` : 'Add a plant');
-    id.value = `${plant?.id ?? ''}`;
-    name.fill(plant?.name);
-    // An emptied name is probably a mistake. A plant whose name is already empty may keep it.
-    byId('plant-name', HTMLTextAreaElement).required = plant?.name !== '';
-    tag.fill(firstTag);
-    offerTags();
-    lock(false);
-    if (dialog.open) name.focus();
-    else dialog.showModal();
-  }
+const [dialog, form] = [byId('editor', HTMLDialogElement), byId('plant', HTMLFormElement)];
+const idField = byId('plant-id', HTMLInputElement);
+const [name, tag] = [textField('plant-name', 1_000), textField('plant-tag', 200)];
+const drawTags = offerTags('plant-tags', byId('plant-tag', HTMLTextAreaElement));
+/** The plant as it was last read; undefined while a plant is added. */
+let stored = /** @type {Plant | undefined} */ (undefined);
+let etag = '';
+let maySave = true;
+const attempts = latest();
 
-  /** While a request is under way, nothing can be typed: the dialog closes once it succeeds. */
-  function lock(/** @type {boolean} */ isLocked) {
-    for (const field of form.querySelectorAll('textarea')) field.readOnly = isLocked || !maySave;
-    id.readOnly = isLocked || stored !== undefined;
-    byId('take-theirs', HTMLButtonElement).disabled = isLocked;
-    byId('save', HTMLButtonElement).disabled = !maySave;
-    dialog.classList.toggle('may-delete', maySave && stored !== undefined);
-  }
+const trouble = (problem = '') => write('editor-problem', problem);
 
-  async function read(/** @type {bigint} */ id, /** @type {Request} */ request) {
-    const { body, headers } = await send('GET', `plants/${id}`, request);
-    etag = headers.get('ETag') ?? '';
-    maySave = headers.get('Allow')?.includes('PUT') ?? false;
-    return /** @type {Plant} */ (body);
-  }
-
-  /** What follows a missing permission, and a plant that somebody else has changed. */
-  async function react(/** @type {Error} */ error, /** @type {Request} */ request) {
-    if (error.cause === 40300) maySave = false;
-    if (error.cause === 41200 && stored) {
-      stored = await read(stored.id, request);
-      name.compare(stored.name);
-      tag.compare(stored.tag);
-      dialog.classList.add('comparing');
-    }
-    throw error;
-  }
-
-  /** Does one thing, in place of what is not finished, and says how it fails. */
-  async function attempt(/** @type {(request: Request) => Promise<void>} */ work) {
-    const request = { signal: attempts(), trouble: say };
-    say();
-    lock(true);
-    try {
-      await work(request).catch((error) => react(error, request));
-    } catch (error) {
-      if (request.signal.aborted) return;
-      lock(false);
-      events.failed(error, 'editor-problem');
-    }
-  }
-
-  /** Saves the plant, and says so where `finish` leads. */
-  const submit = (/** @type {(plant: Plant) => void} */ finish) =>
-    attempt(async (request) => {
-      const texts = { name: name.text() ?? '', tag: tag.text() };
-      const plant = { id: stored?.id ?? (await newPlant.add(texts, request)), ...texts };
-      const former = stored && { ...stored, etag: await put(plant, { ...request, ifMatch: etag }) };
-      events.done(plant, former);
-      finish(plant);
-    });
-
-  form.onsubmit = (event) => {
-    event.preventDefault();
-    submit(() => dialog.close());
-  };
-  onClick('another', () => {
-    if (!form.reportValidity()) return;
-    submit((plant) => {
-      add(plant.tag);
-      write('editor-done', `Added ${plant.id} `, ...nodesOf(plant.name));
-    });
-  });
-  form.oninput = () => dialog.classList.add('edited');
-  onClick('delete', () => {
-    dialog.close();
-    if (stored) events.remove(stored, etag);
-  });
-  onClick('take-theirs', () => show(stored));
-
-  saveByEnter(form);
-  keepEdits(dialog);
-  // The close event comes so late that it would meet the request of a plant that is opened next.
-  dialog.onbeforetoggle = () => attempts();
-
-  /** @param firstTag the one of the plant that was added before */
-  function add(/** @type {string | undefined} */ firstTag) {
-    maySave = true;
-    show(undefined, firstTag);
-    const signal = attempts();
-    const fail = (/** @type {unknown} */ error) => signal.aborted || events.failed(error, 'editor-problem');
-    newPlant.propose({ signal, trouble: say }).catch(fail);
-    name.focus();
-  }
-
-  return {
-    add: () => add(undefined),
-    open(/** @type {bigint} */ id) {
-      show(undefined);
-      dialog.className = 'loading';
-      write('editor-title', `Plant ${id}`);
-      attempt(async (request) => show(await read(id, request)));
-    },
-  };
+function show(/** @type {Plant | undefined} */ plant, firstTag = plant?.tag) {
+  trouble();
+  write('editor-done');
+  stored = plant;
+  dialog.className = plant === undefined ? 'adding' : '';
+  write('editor-title', plant ? `${maySave ? 'Change plant' : 'Plant'} ${plant.id}` : 'Add a plant');
+  idField.value = `${plant?.id ?? ''}`;
+  name.fill(plant?.name);
+  // An emptied name is probably a mistake. A plant whose name is already empty may keep it.
+  byId('plant-name', HTMLTextAreaElement).required = plant?.name !== '';
+  tag.fill(firstTag);
+  drawTags();
+  lock(false);
+  if (dialog.open) name.focus();
+  else dialog.showModal();
 }
+
+/** While a request is under way, nothing can be typed: the dialog closes once it succeeds. */
+function lock(/** @type {boolean} */ isLocked) {
+  for (const field of form.querySelectorAll('textarea')) field.readOnly = isLocked || !maySave;
+  idField.readOnly = isLocked || stored !== undefined;
+  byId('take-theirs', HTMLButtonElement).disabled = isLocked;
+  byId('save', HTMLButtonElement).disabled = !maySave;
+  dialog.classList.toggle('may-delete', maySave && stored !== undefined);
+}
+
+async function read(/** @type {bigint} */ id, /** @type {Request} */ request) {
+  const { body, headers } = await send('GET', `plants/${id}`, request);
+  etag = headers.get('ETag') ?? '';
+  maySave = headers.get('Allow')?.includes('PUT') ?? false;
+  return /** @type {Plant} */ (body);
+}
+
+/** What follows a missing permission, and a plant that somebody else has changed. */
+async function react(/** @type {Error} */ error, /** @type {Request} */ request) {
+  if (error.cause === 40300) maySave = false;
+  if (error.cause === 41200 && stored) {
+    stored = await read(stored.id, request);
+    name.compare(stored.name);
+    tag.compare(stored.tag);
+    dialog.classList.add('comparing');
+  }
+  throw error;
+}
+
+/** Does one thing, in place of what is not finished, and says how it fails. */
+async function attempt(/** @type {(request: Request) => Promise<void>} */ work, isLocking = true) {
+  const request = { signal: attempts(), trouble };
+  trouble();
+  lock(isLocking);
+  try {
+    await work(request).catch((error) => react(error, request));
+  } catch (error) {
+    if (request.signal.aborted) return;
+    lock(false);
+    failed(error, 'editor-problem');
+  }
+}
+
+/** Saves the plant, and says so where `finish` leads. */
+const save = (/** @type {(plant: Plant) => void} */ finish) =>
+  attempt(async (request) => {
+    const texts = { name: name.text() ?? '', tag: tag.text() };
+    const plant = { id: stored?.id ?? (await newId(request)), ...texts };
+    const former = stored && { ...stored, etag: await put(plant, { ...request, ifMatch: etag }) };
+    if (!former) await create(plant, request);
+    list.apply([plant]);
+    if (!former) reveal(plant.id);
+    offerBack([`${former ? 'Changed' : 'Added'} ${plant.id} `, ...nodesOf(plant.name)], former ? [former] : []);
+    finish(plant);
+  });
+
+/** Shows a new plant, though the table would not have it. */
+function reveal(/** @type {bigint} */ id) {
+  if (list.indexOf(id) < 0) fields.show(list.isLarge() ? { name: `${id}` } : { order: view().order });
+  choose(id);
+}
+
+/** @param firstTag the one of the plant that was added before */
+export function add(/** @type {string | undefined} */ firstTag = undefined) {
+  maySave = true;
+  show(undefined, firstTag);
+  void attempt(proposeId, false);
+  name.focus();
+}
+
+export function open(/** @type {bigint} */ id) {
+  show(undefined);
+  dialog.className = 'loading';
+  write('editor-title', `Plant ${id}`);
+  void attempt(async (request) => show(await read(id, request)));
+}
+
+const isEdited = () => dialog.matches('.edited[open]');
+
+/** Asks before edits are left. */
+function close() {
+  if (!isEdited() || window.confirm('Close without saving your changes?')) dialog.close();
+}
+
+form.onsubmit = (event) => {
+  event.preventDefault();
+  void save(() => dialog.close());
+};
+onClick('another', () => {
+  if (!form.reportValidity()) return;
+  void save((plant) => {
+    add(plant.tag);
+    write('editor-done', `Added ${plant.id} `, ...nodesOf(plant.name));
+  });
+});
+form.oninput = () => dialog.classList.add('edited');
+onClick('delete', () => {
+  dialog.close();
+  if (stored) remove(stored, etag);
+});
+onClick('take-theirs', () => show(stored));
+onClick('close', close);
+saveByEnter(form);
+// The close event comes so late that it would meet the request of a plant that is opened next.
+dialog.onbeforetoggle = () => attempts();
+// At a second Escape browsers close a dialog whatever its cancel event says.
+dialog.oncancel = () => false;
+addEventListener('keydown', ({ key, isComposing }) => {
+  const isOnTop = dialog.open && !document.querySelector('#editor ~ dialog[open]');
+  if (key === 'Escape' && !isComposing && isOnTop) close();
+});
+addEventListener('beforeunload', (event) => isEdited() && event.preventDefault());

@@ -1,8 +1,7 @@
-/** @import { Failed } from '../api.js' */
-/** @import { PlantList } from '../table/plants.js' */
-/** @import { View } from '../table/view.js' */
 import { byId, write } from '../dom.js';
-import { errorOf } from '../errors.js';
+import { errorOf, failed } from '../errors.js';
+import { typedView } from '../table/fields.js';
+import * as list from '../table/plants.js';
 import { isFiltered, queryOf } from '../table/view.js';
 import { currentToken } from '../token.js';
 import { workDialog } from '../work-dialog.js';
@@ -23,17 +22,13 @@ const ADVICE = `To keep such texts, do not open the file, but import it with all
 const separator = Intl.NumberFormat().format(0.5).includes(',') ? ';' : ',';
 
 /** The dialog that saves the plants of the table's filter, also those that are not in the table yet. */
-export function downloadDialog(
-  /** @type {() => View} */ view,
-  /** @type {PlantList} */ list,
-  /** @type {Failed} */ failed,
-) {
+export function downloadDialog() {
   const { begin, show } = workDialog('download');
   const isForSpreadsheets = byId('download-csv', HTMLInputElement);
 
   /** Reads all of them before any is saved: a list that breaks off must not look like a whole one. */
   async function download(/** @type {AbortSignal} */ signal) {
-    const [{ tag, name, untagged }, isCsv] = [view(), isForSpreadsheets.checked];
+    const [{ tag, name, untagged }, isCsv] = [typedView(), isForSpreadsheets.checked];
     // What the page has found by itself, the service would not.
     const ids = !list.isLarge() && (name ?? untagged) ? new Set(list.rows().map(({ id }) => id)) : undefined;
     const query = queryOf({ tag, name: ids ? undefined : name, separator: isCsv ? separator : undefined });
@@ -67,7 +62,7 @@ export function downloadDialog(
     });
   };
   byId('download-list', HTMLElement).onclick = () => {
-    write('download-what', isFiltered(view()) ? 'The plants that you search for' : 'All plants');
+    write('download-what', isFiltered(typedView()) ? 'The plants that you search for' : 'All plants');
     begin();
     show('asking');
   };

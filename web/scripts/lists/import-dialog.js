@@ -1,8 +1,11 @@
-/** @import { Failed, Request } from '../api.js' */
-/** @import { PlantList } from '../table/plants.js' */
+/** @import { Request } from '../api.js' */
 /** @import { List, Reading } from './list-reader.js' */
 import { byId, onClick, write } from '../dom.js';
-import { freeId, highestPlant } from '../free-id.js';
+import { failed } from '../errors.js';
+import { freeId, highestPlant } from '../ids.js';
+import * as fields from '../table/fields.js';
+import * as plants from '../table/plants.js';
+import * as selection from '../table/selection.js';
 import { workDialog } from '../work-dialog.js';
 import { onDrop } from './files.js';
 import { fillForm, readForm } from './import-form.js';
@@ -13,13 +16,8 @@ import { listSender } from './list-sender.js';
 /** Batches of a list that are checked before it is imported. */
 const CHECKED_MAX = 20;
 
-/**
- * The dialog that imports a list: one chooses it, says how it is to be read, and sees what becomes of it.
- *
- * @param {PlantList} plants
- * @param {{ failed: Failed, select(ids: Set<bigint>): void }} events
- */
-export function importDialog(plants, { failed, select }) {
+/** The dialog that imports a list: one chooses it, says how it is to be read, and sees what becomes of it. */
+export function importDialog() {
   const { dialog, bar, begin, show } = workDialog('import');
   const [form, input] = [byId('import-form', HTMLFormElement), byId('import-file', HTMLInputElement)];
   const [encoding, sheet] = [byId('import-encoding', HTMLSelectElement), byId('import-sheet', HTMLSelectElement)];
@@ -81,7 +79,8 @@ export function importDialog(plants, { failed, select }) {
     const created = () => report.stored.difference(before ?? report.stored);
     onClick('import-select', () => {
       dialog.close();
-      select(created());
+      fields.show({});
+      selection.replace(created());
     });
     return async (/** @type {Request} */ request) => {
       show('running');

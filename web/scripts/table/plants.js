@@ -1,108 +1,158 @@
-/** @import { Change, Trouble } from '../api.js' */
+/** @import { Change, Plant } from '../api.js' */
 /** @import { Row, View } from './view.js' */
-import { idOf } from '../ids.js';
-import { numberOf, plantsOf } from '../texts.js';
-import { loadedPlants } from './loaded-plants.js';
-import { matching, ordered, queryOf } from './view.js';
+import { nextAfter, send } from '../api.js';
+import { latest, redraw, setState, write } from '../dom.js';
+import { failed } from '../errors.js';
+import { asId, idOf } from '../ids.js';
+import { loadTagsSoon } from '../tag-choices.js';
+import { folded, matching, ordered, queryOf, view } from './view.js';
 
-/**
- * @typedef {object} PlantList
- * @property {() => readonly Row[]} rows those that the view shows
- * @property {() => View} view
- * @property {(view: View) => void} show
- * @property {(view: View) => number} count how many of the loaded ones another view would show
- * @property {() => number} loaded how many are loaded, shown or not
- * @property {() => Row | undefined} first the first that is loaded, shown or not
- * @property {() => Set<bigint> | undefined} ids those of all plants; undefined if not all are here
- * @property {() => bigint | undefined} from the id with which the rows begin, unless they begin with the first one
- * @property {() => boolean} hasMore
- * @property {() => boolean} isLoading
- * @property {() => boolean} isLarge whether there are more than are kept
- * @property {() => boolean} isWhole whether all is here that was asked for
- * @property {(id: bigint) => number} indexOf -1 if it is not shown
- * @property {() => string} text how many there are, in words
- * @property {() => void} reload
- * @property {() => void} loadMore
- * @property {(changes: readonly Change[]) => void} apply
- */
-
-/**
+/*
  * The plants that the table shows. All are loaded, and arranged here; where there are more than are kept, the service is
- * asked for what the view wants.
- *
- * @param {{ updated(): void, permitted(methods: string): void, failed(error: unknown): void, trouble: Trouble }} events
- * @param {View} view
- * @returns {PlantList}
+ * asked for what the view wants. Those that are loaded are a part without gaps in the order of ids, which grows at its end.
  */
-export function plantList({ updated, ...events }, view) {
-  let isLarge = false;
-  let shown = /** @type {readonly Row[] | undefined} */ (undefined);
-  const plants = loadedPlants({ ...events, updated: changed, full });
 
-  const isWhole = () => !plants.hasMore() && plants.from() === undefined;
+/** Plants that are asked for at once: at first few, so that they come soon. */
+const [FIRST_PAGE, PAGE] = [200, 1_000];
+/** Rows in memory. Browsers limit heights, too. */
+const ROWS_MAX = 50_000;
 
-  function changed() {
-    shown = undefined;
-    updated();
-  }
+let hasTooMany = false;
+let asked = /** @type {View} */ ({});
+let loaded = /** @type {Row[]} */ ([]);
+/** The id with which they begin, unless they begin with the first one; the one that they reach to. */
+let [first, end] = /** @type {(bigint | undefined)[]} */ ([undefined, undefined]);
+/** Those that are shown, in their order; undefined until they are arranged. */
+let shown = /** @type {readonly Row[] | undefined} */ (undefined);
+/** After a failure nothing more is loaded until it begins again, so that scrolling does not repeat the request. */
+let state = /** @type {'partial' | 'loading' | 'failed' | 'complete'} */ ('complete');
+/** What came while a page was on its way, which may be older. */
+let held = /** @type {Change[]} */ ([]);
+const begins = latest();
+let signal = begins();
 
-  function rows() {
-    shown ??= arranged();
-    return shown;
-  }
+/** Whether there are more than are kept. */
+export const isLarge = () => hasTooMany;
+export const isLoading = () => state === 'loading';
+export const hasMore = () => state !== 'complete';
+/** Whether there is more that the service has not refused to send. */
+export const canGrow = () => hasMore() && state !== 'failed';
+/** Whether all is here that was asked for. */
+export const isWhole = () => !hasMore() && first === undefined;
+export const from = () => first;
+/** Also those that are not shown. */
+export const all = () => /** @type {readonly Row[]} */ (loaded);
+/** The ids of all plants; undefined if not all are here. */
+export const ids = () => (hasTooMany || !isWhole() ? undefined : new Set(loaded.map(({ id }) => id)));
+/** Where a row is shown; -1 if it is not. */
+export const indexOf = (/** @type {bigint | undefined} */ id) => rows().findIndex((row) => row.id === id);
 
-  function arranged() {
-    const { order } = view;
-    if (isLarge) return isWhole() && order !== 'desc' ? ordered(plants.rows(), order) : plants.rows();
-    // Not in an order that changes as more come.
-    return order && !isWhole() ? [] : ordered(matching(plants.rows(), view), order);
-  }
-
-  function full() {
-    if (isLarge) return;
-    isLarge = true;
-    if (`${queryOf(asked())}` === `${queryOf(plants.asked())}` && firstId() === undefined) updated();
-    else reload();
-  }
-
-  /** What is asked of the service. @returns {View} */
-  function asked() {
-    const { name, tag, order } = view;
-    if (!isLarge) return {};
-    return { name: firstId() === undefined ? name : undefined, tag, order: order === 'desc' ? order : undefined };
-  }
-
-  const firstId = () => (isLarge ? idOf(view.name ?? '') : undefined);
-  const reload = () => plants.begin(asked(), firstId());
-
-  return {
-    rows,
-    view: () => view,
-    show(other) {
-      view = other;
-      if (isLarge || (plants.hasMore() && !plants.canGrow())) reload();
-      else changed();
-    },
-    count: (other) => matching(plants.rows(), other).length,
-    loaded: () => plants.rows().length,
-    first: () => plants.rows()[0],
-    ids: () => (isLarge || !isWhole() ? undefined : new Set(plants.rows().map(({ id }) => id))),
-    from: plants.from,
-    hasMore: plants.hasMore,
-    isLoading: plants.isLoading,
-    isLarge: () => isLarge,
-    isWhole,
-    indexOf: (id) => rows().findIndex((row) => row.id === id),
-    text() {
-      const [count, all, from] = [rows().length, plants.rows().length, plants.from()];
-      if (isWhole()) return count === all ? plantsOf(count) : `${numberOf(count)} of ${plantsOf(all)}`;
-      // Before its first page.
-      if (all === 0 && !isLarge) return '';
-      if (plants.isLoading()) return `${plantsOf(count)}, searching …`;
-      return `${plantsOf(count)}${from === undefined ? '' : ` from id ${from}`}${plants.canGrow() ? ', more below' : ''}`;
-    },
-    reload,
-    loadMore: plants.loadMore,
-    apply: plants.apply,
-  };
+export function rows() {
+  shown ??= arranged();
+  return shown;
 }
+
+function arranged() {
+  const { order } = view();
+  if (hasTooMany) return isWhole() && order !== 'desc' ? ordered(loaded, order) : loaded;
+  // Not in an order that changes as more come.
+  return order && !isWhole() ? [] : ordered(matching(loaded, view()), order);
+}
+
+/** Shows what the view has become. */
+export function rearrange() {
+  if (hasTooMany || state === 'failed') reload();
+  else changed();
+}
+
+function changed() {
+  shown = undefined;
+  redraw();
+}
+
+/** The id that the rows are to begin with, if the view says one. */
+export const wantedId = () => (hasTooMany ? idOf(view().name ?? '') : undefined);
+
+/** What the service is to be asked for. @returns {View} */
+function wanted() {
+  const { name, tag, order } = view();
+  if (!hasTooMany) return {};
+  return { name: wantedId() === undefined ? name : undefined, tag, order: order === 'desc' ? order : undefined };
+}
+
+export function reload() {
+  signal = begins();
+  [asked, first, loaded, held, state] = [wanted(), wantedId(), [], [], 'partial'];
+  end = first === undefined ? undefined : asId(first + (asked.order === 'desc' ? 1n : -1n));
+  void loadMore();
+  changed();
+}
+
+/** Loads all that are kept; of a search, which takes the service long, as many as are seen. */
+export async function loadMore() {
+  if (state !== 'partial') return;
+  state = 'loading';
+  const request = { signal, trouble: (problem = '') => write('trouble', problem), has: 'length' };
+  try {
+    const limit = loaded.length === 0 ? FIRST_PAGE : Math.min(PAGE, ROWS_MAX - loaded.length || PAGE);
+    const path = `plants?${queryOf({ limit, after: end, ...asked })}`;
+    const { body, headers } = await send('GET', path, request);
+    setState('may-create', headers.get('Allow')?.includes('POST') ?? false);
+    loaded.push(.../** @type {Plant[]} */ (body).map(rowOf));
+    // A search may have looked further than its last plant.
+    const next = nextAfter(headers);
+    [end, state] = [next ?? loaded.at(-1)?.id, next === undefined ? 'complete' : 'partial'];
+  } catch (error) {
+    if (request.signal.aborted) return;
+    failed(error);
+    state = 'failed';
+  }
+  // The first half goes.
+  if (loaded.length > ROWS_MAX) {
+    loaded = loaded.slice(ROWS_MAX / 2);
+    first = loaded[0]?.id;
+  }
+  apply(held.splice(0));
+  if (state === 'partial' && loaded.length >= ROWS_MAX) becomeLarge();
+  else if (asked.name === undefined) void loadMore();
+}
+
+function becomeLarge() {
+  if (hasTooMany) return;
+  hasTooMany = true;
+  if (`${queryOf(wanted())}` === `${queryOf(asked)}` && wantedId() === undefined) changed();
+  else reload();
+}
+
+/** Takes over what has become of plants, by this page or others. */
+export function apply(/** @type {readonly Change[]} */ changes) {
+  if (changes.length > 0) loadTagsSoon();
+  if (state === 'loading') held.push(...changes);
+  const isBefore = (/** @type {bigint} */ a, /** @type {bigint} */ b) => (asked.order === 'desc' ? a > b : a < b);
+  const { tag = undefined, name = '' } = asked;
+  for (const change of changes) {
+    const { id } = change;
+    let [index, high] = [0, loaded.length];
+    while (index < high) {
+      const middle = (index + high) >> 1;
+      if (isBefore(loaded[middle]?.id ?? id, id)) index = middle + 1;
+      else high = middle;
+    }
+    const isHere = loaded[index]?.id === id;
+    const isInReach = !isBefore(id, first ?? id) && (!hasMore() || (end !== undefined && !isBefore(end, id)));
+    const isPlant = (isHere || isInReach) && !('deleted' in change) && (tag === undefined || change.tag === tag);
+    const isShown = isPlant && change.name.toLowerCase().includes(name.toLowerCase());
+    loaded.splice(index, isHere ? 1 : 0, ...(isShown ? [rowOf(change)] : []));
+  }
+  // The last rows go until they are scrolled to; not while a page is on its way that follows them.
+  const isFull = loaded.length > ROWS_MAX && state !== 'loading';
+  if (isFull) {
+    loaded.length = ROWS_MAX;
+    [end, state] = [loaded.at(-1)?.id, 'partial'];
+  }
+  changed();
+  if (isFull) becomeLarge();
+}
+
+/** @returns {Row} */
+const rowOf = (/** @type {Plant} */ plant) => ({ ...plant, key: folded(plant.name) });

@@ -1,7 +1,10 @@
 /** @import { Plant } from '../api.js' */
 import { idOf } from '../ids.js';
 
-/* Which plants the table shows, in which order. It stands in the fragment of the address: it survives a reload, and reaches no server and no log. */
+/*
+ * Which plants the table shows, in which order. The fragment of the address alone says so: it survives a reload, and reaches
+ * no server and no log.
+ */
 
 /**
  * `name` has words of a name, or an id, `untagged` is set for plants without a tag, and `order` is one of ORDERS.
@@ -14,29 +17,23 @@ import { idOf } from '../ids.js';
 const ORDERS = ['desc', 'name', '-name', 'tag', '-tag'];
 
 /** @returns {View} */
-export function viewIn(/** @type {string} */ fragment) {
-  const texts = new URLSearchParams(fragment.slice(1));
+export function view() {
+  const texts = new URLSearchParams(location.hash.slice(1));
   const text = (/** @type {string} */ name) => texts.get(name) || undefined;
-  const order = ORDERS.find((one) => one === texts.get('order'));
+  const order = ORDERS.find((value) => value === texts.get('order'));
   return { name: text('name'), tag: texts.get('tag') ?? undefined, untagged: text('untagged'), order };
 }
 
-/** What is given, as a query has it. */
-export function queryOf(/** @type {Record<string, bigint | number | string | undefined>} */ limits) {
-  const given = Object.entries(limits).flatMap(([name, value]) => (value === undefined ? [] : [[name, `${value}`]]));
-  return new URLSearchParams(given);
+/** Has the address say what is shown, without a step for the browser's Back. */
+export function keepInAddress(/** @type {View} */ { name, tag, untagged, order }) {
+  const fragment = `${queryOf({ name, tag, untagged, order })}`;
+  history.replaceState(null, '', `${location.pathname}${location.search}${fragment && `#${fragment}`}`);
 }
 
-const textOf = (/** @type {View} */ { name, tag, untagged, order }) => `${queryOf({ name, tag, untagged, order })}`;
-
-/** Whether the address says something else than the view. */
-export const isElsewhere = (/** @type {View} */ view) => textOf(view) !== textOf(viewIn(location.hash));
-
-/** Has the address say what is shown, without a step for the browser's Back. */
-export function keepInAddress(/** @type {View} */ view) {
-  if (!isElsewhere(view)) return;
-  const fragment = textOf(view);
-  history.replaceState(null, '', `${location.pathname}${location.search}${fragment && `#${fragment}`}`);
+/** The limits that are set, as a query has them. */
+export function queryOf(/** @type {Record<string, bigint | number | string | undefined>} */ limits) {
+  const set = Object.entries(limits).flatMap(([name, value]) => (value === undefined ? [] : [[name, `${value}`]]));
+  return new URLSearchParams(set);
 }
 
 export const isFiltered = (/** @type {View} */ { name, tag, untagged }) => Boolean(name ?? tag ?? untagged ?? false);
