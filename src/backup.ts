@@ -13,9 +13,6 @@ restore it, stop the service, move plants.db, plants.db-wal and plants.db-shm ou
 plants.db. Consumers of /changes start again then, and webhooks go on where they were. A backup that is killed leaves a
 folder FILE.unfinished-..., which you may delete.
 
-  --version    shows the version
-  -h, --help   shows this
-
 Exit codes: 0 done; 1 there is no copy.`;
 
 await runCommand('backup', USAGE, backupArguments, run);

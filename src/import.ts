@@ -33,8 +33,6 @@ import and run it again.
   --same-name S    skip or add: what becomes of plants of such a list whose names are stored already; skip without it
   --check          stores nothing, and only says what would become of the list
   --yes            does not ask whether to store the list
-  --version        show the version
-  -h, --help       show this help
 
 Refused records go to FILE.rejected.csv or .ndjson, to be corrected and imported again. Exit codes: 0 all plants are in
 the store; 1 the import could not start or could not go on; 2 some were refused; 130 Ctrl-C; 143 SIGTERM.
@@ -145,7 +143,7 @@ async function run(options: Options): Promise<number> {
 async function storedNames(send: Send): Promise<Set<string>> {
   const lines = (await send(`/plants?limit=${MAX_NAMES + 1}`, /^(\{"id":|$)/)).split('\n');
   if (lines.length > MAX_NAMES + 1)
-    throw new Error(`there are more than ${MAX_NAMES} plants, whose names are not compared: --same-name add says so`);
+    throw new Error(`there are more than ${MAX_NAMES} plants, too many to compare names with: add --same-name add`);
   return new Set(lines.filter(Boolean).map((line) => folded(JSON.parse(line).name)));
 }
 

@@ -10,12 +10,9 @@ import { stopOnSignals } from './runtime/signals.ts';
 
 /* npm start: starts the service. */
 
-const USAGE = `Usage: npm start [-- --version | --help]
+const USAGE = `Usage: npm start
 
-Starts the service. Environment variables and the file .env configure it: docs/configuration.md lists them.
-
-  --version    shows the version
-  -h, --help   shows this`;
+Starts the service. Environment variables and the file .env configure it: docs/configuration.md lists them.`;
 
 /** Milliseconds between two checks while the service is not ready after its start. */
 const READINESS_INTERVAL_MS = 1_000;

@@ -17,8 +17,6 @@ DATA_DIR.
   status       shows what is applied
   renew-feed   ends all positions in the feed of changes: after a disk or a folder was set back to a copy, or rows were
                restored into a table that stayed (docs/postgres.md)
-  --version    shows the version
-  -h, --help   shows this
 
 Exit codes: 0 done; 1 it did not begin, or could not go on.`;
 
@@ -27,7 +25,7 @@ await runCommand('migrate', USAGE, migrationArguments, run);
 function migrationArguments(args: readonly string[]) {
   const [command = 'up', ...more] = args;
   if (!['up', 'status', 'renew-feed'].includes(command) || more.length > 0) {
-    throw new Error(`${args.join(' ')} is not a command of migrations`);
+    throw new Error(`${args.join(' ')} is no command: it must be up, status or renew-feed`);
   }
   return command;
 }
@@ -39,34 +37,27 @@ async function run(command: string): Promise<number> {
     await withStore(({ renewLog }) => renewLog());
     console.log('the feed of changes has a new identity: its consumers start again');
   } else if (config.kind === 'embedded') {
-    await withStore(async () => console.log('nothing to do: the service migrates it when it starts'));
+    await withStore(async () => console.log('nothing to do: the service updates this database when it starts'));
   } else {
     // Without limits of time.
     await withDatabase({ ...config, poolSize: 1, statementTimeout: 0 }, async (database) => {
-      if (command === 'up') report(await migrateUp(database, console.log));
-      else await reportStatus(database);
+      if (command === 'status') return reportStatus(database);
+      const names = await migrateUp(database, console.log);
+      for (const name of names) console.log(`${name}: applied`);
+      if (names.length === 0) console.log('nothing to do: all migrations are applied');
     });
   }
   return 0;
 }
 
-function report(names: readonly string[]): void {
-  console.log(
-    names.length === 0
-      ? 'nothing to do: all migrations are applied'
-      : names.map((name) => `${name}: applied`).join('\n'),
-  );
-}
-
 async function reportStatus(database: Database): Promise<void> {
   const { applied, pending, unknown } = await migrationStatus(database);
   const damaged = await damagedMigrations(database);
-  const stateOf = (name: string) => {
-    if (unknown.includes(name)) return 'applied by a newer version';
-    return damaged.includes(name)
-      ? 'applied, but what it made is missing or incomplete: run npm run migrate'
-      : 'applied';
-  };
-  for (const name of applied) console.log(`${name}: ${stateOf(name)}`);
+  for (const name of applied) {
+    const byNewer = unknown.includes(name) ? ' by a newer version' : '';
+    const isDamaged = byNewer === '' && damaged.includes(name);
+    const advice = isDamaged ? ', but what it made is missing or incomplete: run npm run migrate' : '';
+    console.log(`${name}: applied${byNewer}${advice}`);
+  }
   for (const name of pending) console.log(`${name}: pending`);
 }

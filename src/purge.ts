@@ -21,8 +21,6 @@ bring the plant back, or delete another one that has got the id.
   --deleted-before AGE   those deleted at least so long ago: 90d, 12h, 90m
   --id ID                the deleted plant with this id
   --yes                  forgets them; without it, the command only says how many they are
-  --version              shows the version
-  -h, --help             shows this
 
 It can be interrupted and run again. Exit codes: 0 done; 1 it did not begin, or could not go on; 130, 143 it was
 interrupted by Ctrl-C, by SIGTERM.
@@ -36,18 +34,12 @@ const NONE = 'no such plant was deleted at least an hour ago (see --help)';
 
 const UNITS_IN_S = { d: 86_400, h: 3_600, m: 60, s: 1 } as const;
 
-interface Purge {
-  readonly selection: PurgeSelection;
-  /** Whether plants are forgotten, and not only counted. */
-  readonly isConfirmed: boolean;
-}
-
 const stop = stopRequest('Stopping');
 
 await runCommand('purge', USAGE, purgeArguments, run);
 
 /** @throws Error, saying what is wrong with the command line */
-function purgeArguments(args: string[]): Purge {
+function purgeArguments(args: string[]) {
   const { values } = parseArgs({
     args,
     options: {
@@ -58,11 +50,8 @@ function purgeArguments(args: string[]): Purge {
   });
   const { id, 'deleted-before': age, yes } = values;
   if ((id === undefined) === (age === undefined)) throw new Error('give either --deleted-before or --id');
-  const selection = {
-    minAge: Math.max(age === undefined ? 0 : secondsIn(age), SAFE_AGE_S),
-    id: id === undefined ? undefined : idIn(id),
-  };
-  return { selection, isConfirmed: yes };
+  const minAge = Math.max(age === undefined ? 0 : secondsIn(age), SAFE_AGE_S);
+  return { minAge, id: id === undefined ? undefined : idIn(id), isConfirmed: yes };
 }
 
 function secondsIn(age: string): number {
@@ -78,7 +67,7 @@ function idIn(text: string): bigint {
 }
 
 /** @returns the exit code */
-async function run({ selection, isConfirmed }: Purge): Promise<number> {
+async function run({ isConfirmed, ...selection }: PurgeSelection & { readonly isConfirmed: boolean }): Promise<number> {
   let plants = 0;
   const work = async ({ purge }: Maintenance) => {
     const hideProgress = showProgress(() => ({ plants, part: undefined }), process.stderr);

@@ -16,8 +16,6 @@ DATABASE_URL, else in the embedded one in DATA_DIR. Running instances go on with
   resume URL   tries again now, also if the endpoint is parked
   skip URL     sets aside the plant that fails, as it is now, and goes on after it
   rewind URL   sends all plants again, from the first one on
-  --version    shows the version
-  -h, --help   shows this
 
 Exit codes: 0 done; 1 nothing was changed.`;
 
@@ -63,7 +61,9 @@ async function apply(
 ): Promise<string> {
   const state = states.find((known) => known.endpoint === endpoint);
   if (state === undefined) {
-    throw new Error(`${endpoint} is not in this database: start the service with its URL first, or see status`);
+    throw new Error(
+      `${endpoint} is not in this database: start the service with its URL, or see npm run webhooks -- status`,
+    );
   }
   if (command === 'rewind') {
     await webhooks.rewind(endpoint);
@@ -71,16 +71,14 @@ async function apply(
   }
   if (command === 'resume') {
     if (await webhooks.resume(endpoint)) return `${endpoint}: tries again now`;
-    throw new Error(
-      `${endpoint} cannot go on, since its position is that of another table: rewind it, which sends all plants`,
-    );
+    throw new Error(`${endpoint} cannot go on, since the table plants was replaced: rewind it, which sends all plants`);
   }
   const { failing } = state;
   if (failing === undefined) throw new Error(`${endpoint} has nothing to skip: its last attempt did not fail`);
   if (!(await webhooks.skip(endpoint, failing))) {
     throw new Error(`${endpoint} has gone on meanwhile, and nothing was skipped. See status`);
   }
-  return `${endpoint}: skipped the plant with the id ${failing.id} as change ${failing.changed} left it`;
+  return `${endpoint}: skipped the plant with the id ${failing.id} as of change ${failing.changed}`;
 }
 
 function described(states: KnownEndpoint[], heldBack: string | undefined): string {
@@ -92,7 +90,7 @@ function described(states: KnownEndpoint[], heldBack: string | undefined): strin
 }
 
 function lineOf({ endpoint, backlog, isParked, isLeased, failures, reason, failing, retryIn }: KnownEndpoint): string {
-  const waiting = `changes that wait: ${formatCount(backlog)}${backlog === MAX_COUNTED ? ' or more' : ''}`;
+  const waiting = `changes waiting: ${formatCount(backlog)}${backlog === MAX_COUNTED ? ' or more' : ''}`;
   const where = failing === undefined ? '' : `, at the plant with the id ${failing.id}`;
   const failed = `after ${failures} failed ${failures === 1 ? 'attempt' : 'attempts'} (${reason}${where})`;
   if (isParked) return `${endpoint}: parked ${failures === 0 ? `(${reason})` : failed}; ${waiting}`;

@@ -12,13 +12,9 @@ const GROUP_LENGTH = 32_768;
  */
 export async function createLog(level: string): Promise<Logger> {
   let isReported = false;
-  const stdout = lineWriter(process.stdout, {
-    group: process.stdout.isTTY ? 0 : GROUP_LENGTH,
-    onFailure(reason) {
-      if (isReported) return;
-      isReported = true;
-      say(`The log cannot be written (${reason}): lines are dropped, and the service continues.`);
-    },
+  const stdout = lineWriter(process.stdout, process.stdout.isTTY ? 0 : GROUP_LENGTH, (reason) => {
+    if (!isReported) say(`The log cannot be written (${reason}): lines are dropped, and the service continues.`);
+    isReported = true;
   });
   process.on('exit', stdout.flush);
   const render = process.stdout.isTTY ? await readable() : (line: string) => line;

@@ -62,7 +62,7 @@ function followTokens(
     if (!isSettled) return;
     settled = reading;
     if (typeof current === 'string') {
-      log.error(`${current.replaceAll('\n', '; ')}. The tokens before stay accepted`);
+      log.error(`${current.replaceAll('\n', '; ')}. The previous tokens stay accepted`);
       return;
     }
     if (JSON.stringify(current) === accepted) return;

@@ -20,7 +20,7 @@ export function importReport(send: Send) {
     if (text === undefined) return '';
     const stored: { readonly name: string; readonly tag?: string } = JSON.parse(text);
     const isAlike = name !== stored.name && folded(name) === folded(stored.name);
-    return `, ${plantText(stored)}${isAlike ? ', whose name has other spaces' : ''}`;
+    return `, ${plantText(stored)}${isAlike ? ', whose name differs only in spaces' : ''}`;
   }
 
   return {
@@ -30,12 +30,12 @@ export function importReport(send: Send) {
       { refused, changes = [], ...outcome }: Outcome,
       { leftOut, size }: { readonly leftOut: number; readonly size: number },
     ): Promise<void> {
-      for (const name of new Set(outcome.ignored).difference(ignored)) say(`ignored: ${shown(name)}`);
+      for (const name of new Set(outcome.ignored).difference(ignored)) say(`The field ${shown(name)} is ignored.`);
       for (const name of outcome.ignored) ignored.add(name);
       for (const refusal of refused.slice(0, Math.max(SHOWN - counts.refused, 0)))
         say(`row ${refusal.row}: ${visible(refusal.problem ?? '')}${await other(refusal)}`);
       for (const { before, after } of changes.slice(0, Math.max(CHANGES - total.changes, 0)))
-        say(`${after.id}: ${plantText(before)} would be ${plantText(after)}`);
+        say(`${after.id}: ${plantText(before)} would become ${plantText(after)}`);
       for (const name of ['created', 'changed', 'unchanged'] as const) counts[name] += outcome[name];
       counts.unchanged += leftOut;
       counts.refused += refused.length;

@@ -3,11 +3,11 @@ import type { Layout } from '../lists/columns.js';
 
 /** Which option says what a list does not show. */
 const SAYS = {
-  encoding: '--encoding NAME says it',
-  sheet: '--sheet NAME says it',
-  columns: '--columns id=Nr,name=Genus+Species,tag=4 says it, by names or numbers',
-  header: '--header N says it, 0 that none does',
-  'ids-from': '--columns id=... says which column is the id, or --ids-from N numbers the list',
+  encoding: 'Give it as --encoding NAME.',
+  sheet: 'Give it as --sheet NAME.',
+  columns: 'Give them by names or numbers, as in --columns id=Nr,name=Genus+Species,tag=4.',
+  header: 'Give its number as --header N, or --header 0 if there is none.',
+  'ids-from': 'Name the column of ids in --columns id=..., or number the list with --ids-from N.',
 };
 
 /** @throws Error of the reader, with the option that says what the list does not show */

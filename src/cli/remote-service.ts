@@ -63,7 +63,7 @@ function failure(url: string, error: Error & { readonly cause?: { readonly code?
   if (!/CERT|SIGNATURE/.test(code))
     return { status: error.name === 'TimeoutError' ? TOO_SLOW : NONE, text: `${error.cause ?? error}` };
   throw new Error(
-    `${url}: its certificate is not trusted (${code}). NODE_EXTRA_CA_CERTS names a file of others to trust`,
+    `${url}: its certificate is not trusted (${code}). Set NODE_EXTRA_CA_CERTS to a PEM file of its certificate authority`,
   );
 }
 
@@ -105,7 +105,7 @@ function serviceAddress() {
   const file = ownTokenFolder === undefined ? '' : join(ownTokenFolder, 'access-token');
   const [configured] = tokens.full.map(namedToken);
   const own = configured?.token ?? (existsSync(file) ? readFileSync(file, 'utf8').trim() : undefined);
-  if (!own) throw new Error(`this folder has no token that may create: start the service, or ${advice}`);
+  if (!own) throw new Error(`no token of this folder may create plants: start the service, or ${advice}`);
   if (PORT === 0) throw new Error(`PORT is 0, so only the service knows where it listens: ${advice}`);
   return { url: `http://${host.includes(':') ? `[${host}]` : host}:${PORT}`, token: own, proxy };
 }

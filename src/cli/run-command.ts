@@ -6,7 +6,7 @@ import { say } from '../runtime/say.ts';
  * Runs a command and sets the exit code. An error prints its message on stderr, with exit code 1.
  *
  * @param name in package.json
- * @param usage printed on stdout for --help; every command knows --version, too
+ * @param usage printed on stdout for --help
  * @param parse parses the command line; it throws an Error that says what is wrong with it
  * @param run resolves to the exit code
  * @param failed printed before the message of an error
@@ -22,7 +22,8 @@ export async function runCommand<Arguments>(
   process.stderr.on('error', () => {});
   try {
     const args = process.argv.slice(2);
-    if (args.includes('--help') || args.includes('-h')) console.log(usage);
+    if (args.includes('--help') || args.includes('-h'))
+      console.log(`${usage}\n\nEvery command knows --help and --version.`);
     else if (args.includes('--version')) console.log(ownVersion());
     else process.exitCode = await run(parsedCommandLine(name, () => parse(args)));
   } catch (error) {

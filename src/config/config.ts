@@ -98,7 +98,7 @@ function tokenLists(values: Values<typeof TOKENS>, { problem }: Check): TokenLis
   }
   // The log would show one of the names, whoever sent the token.
   if ([full, reading].some((list) => new Set(list).size > bare(list).size)) {
-    problem('each token must have the same name, or none, wherever the variables and files of tokens have it');
+    problem('a token that is listed several times must have the same name each time, or none');
   }
   return { full, reading };
 }
@@ -139,7 +139,7 @@ function checkTogether(config: Config, { isSet, problem }: Check): void {
   }
   const overlap = HOST === MANAGEMENT_HOST || [HOST, MANAGEMENT_HOST].some((host) => ['0.0.0.0', '::'].includes(host));
   if (PORT > 0 && PORT === MANAGEMENT_PORT && overlap) {
-    problem('MANAGEMENT_PORT must not be that of PORT, unless MANAGEMENT_HOST and HOST are different addresses');
+    problem('MANAGEMENT_PORT must differ from PORT, unless MANAGEMENT_HOST and HOST are different addresses');
   }
   if (config.REUSE_PORT && (process.platform !== 'linux' || PORT === 0 || config.database.kind !== 'postgres')) {
     problem('REUSE_PORT must be off, unless this is Linux, PORT is not 0 and DATABASE_URL is set');

@@ -21,7 +21,9 @@ export function readVariables<Entries extends Table, Result>(
   function readVariable([name, [rule, fallback]]: [string, Table[string]]): [string, unknown] {
     const text = environment[name];
     if (text && KEPT_BY_DOCKER.test(text)) {
-      problems.push(`${name} must not have quotes around it or a comment behind it, which docker run --env-file keeps`);
+      problems.push(
+        `${name} must not have quotes around it or a comment behind it, since docker run --env-file keeps them`,
+      );
     } else if (text) {
       let why = '';
       try {

@@ -123,7 +123,7 @@ function jsonReader({ idsFrom, replaces }: RecordsOptions, ignore: Ignore): Read
 }
 
 const columnNames = ['id', 'name', 'tag'] as const;
-const READERS = 'npm run import and the page read lists of other programs';
+const READERS = 'the page and npm run import read other lists';
 
 /** @param first the line that names the columns @throws PlantStoreError if it does not, or is too large to be read as a whole */
 function csvReader({ line, bytes }: Line, { idsFrom, replaces }: RecordsOptions, ignore: Ignore): Read {
@@ -147,7 +147,7 @@ function csvReader({ line, bytes }: Line, { idsFrom, replaces }: RecordsOptions,
     const [id = '', name, tag] = [cells[idAt], cells[nameAt], cells[tagAt]];
     if (idAt >= 0 && decimalId.parse(id) === undefined)
       throw invalid(`id must be ${decimalId.mustBe}, not ${shown(id)}`);
-    if (name === undefined) throw invalid('name is missing; write "" for an empty name');
+    if (name === undefined) throw invalid('name is missing; write two quotes, "", for an empty one');
     return { name, ...(idAt >= 0 && { id: BigInt(id) }), ...(tag !== undefined && { tag }) };
   };
 }

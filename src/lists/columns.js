@@ -38,15 +38,18 @@ export function findLayout(/** @type {string} */ text, said = {}) {
     `${n + 1}: ${(cell ?? '').slice(0, 40)}`;
   const shown = first.cells.slice(0, 20).map(named).join(', ');
   if (said.columns === undefined && table.known === 0)
-    throw asks('columns', `No row names a column that is known. The first one has ${shown}.`);
+    throw asks('columns', `No row has known names of columns. The first one has ${shown}.`);
   if (header === undefined) throw asks('header', `Does row ${first.number} name the columns? It has ${shown}.`);
   const top = rows.find(({ number }) => number === header) ?? first;
   const records = rows.filter(({ number }) => number > header);
   const columns = said.columns === undefined ? foundColumns(top, records, said) : saidColumns(said.columns, top);
   if (said.isNumbered ? columns.id >= 0 : columns.id < 0)
-    throw asks('ids-from', said.isNumbered ? 'A list that is numbered has no column of ids.' : 'No column is the id.');
+    throw asks(
+      'ids-from',
+      said.isNumbered ? 'A list gets new numbers, or has a column of ids, not both.' : 'No column is the id.',
+    );
   if (said.replaces && said.columns === undefined && plain(top.cells[columns.tag]) !== 'tag')
-    throw asks('columns', 'Which column is the tag, or is none (tag=)? All plants get the tags of the list.');
+    throw asks('columns', 'Which column is the tag? Without one (tag=), plants that are replaced lose theirs.');
   const names = top.cells.map((name, n) => (header === 0 ? `column ${named(name, n)}` : (name ?? '')));
   const [start, head] = header === 0 ? [line.length, ''] : [top.end, text.slice(top.start, top.end)];
   return { ...columns, separator, names, header, head, start, row: header + 1 };
@@ -143,7 +146,7 @@ function foundColumns(/** @type {Row} */ top, /** @type {Row[]} */ records, /** 
     throw asks('columns', `Is ${call(numbers)} the id? It has whole numbers, each once.`);
   if (id < 0 || (!isOurs && records.length > 0 && wholes(id).length === 0))
     throw asks('ids-from', id < 0 ? 'No column is the id.' : `${call([id])} has no whole numbers.`);
-  if (!isOurs && !isUnique(id)) throw asks('columns', `Is ${call([id])} the id? It has numbers several times.`);
+  if (!isOurs && !isUnique(id)) throw asks('columns', `Is ${call([id])} the id? It has some numbers several times.`);
   return { id, name, tag };
 }
 

@@ -90,7 +90,7 @@ function refuseOther(/** @type {string} */ text, /** @type {Uint8Array} */ bytes
   const control = text.search(/[\x80-\x9f]/);
   const lineAt = (/** @type {string} */ all, /** @type {number} */ at) => all.slice(0, at).split('\n').length;
   if (control >= 0)
-    throw asks('encoding', `line ${lineAt(text, control)} has controls, so the list is not in ${encoding}`);
+    throw asks('encoding', `line ${lineAt(text, control)} has control characters, so the list is not in ${encoding}`);
   if (!SINGLE_BYTE.test(encoding)) return;
   const utf8 = new TextDecoder().decode(bytes);
   for (const { 0: run, index } of utf8.matchAll(/(?<![^\0-\x7f])[^\0-\x7f\uFFFD]+(?![^\0-\x7f])/g)) {

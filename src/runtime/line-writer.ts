@@ -10,18 +10,14 @@ const QUEUED_LENGTH_MAX = 4 * 1024 ** 2;
 /** Milliseconds that the end of the process waits for a slow reader. */
 const FLUSH_MS_MAX = 250;
 
-interface Options {
-  /** Characters to collect before a write, which is a system call; 0 collects none. */
-  readonly group: number;
-  /** Called with the reason whenever a write fails or a line is dropped. */
-  readonly onFailure?: (reason: string) => void;
-}
-
 /**
  * Writes lines to stdout or stderr so that neither a full disk nor a reader that stalls or exits can stop the process.
  * Failed writes are retried, and only whole lines are dropped. It never throws, and only `flush` waits for the reader.
+ *
+ * @param group characters to collect before a write, which is a system call; 0 collects none
+ * @param onFailure called with the reason whenever a write fails or a line is dropped
  */
-export function lineWriter(stream: { readonly fd: number }, { group, onFailure }: Options) {
+export function lineWriter(stream: { readonly fd: number }, group: number, onFailure?: (reason: string) => void) {
   const fd = nonBlocking(stream.fd);
   let queued = '';
   /** Lines taken from the queue, without the part that is written. */
@@ -72,16 +68,12 @@ export function lineWriter(stream: { readonly fd: number }, { group, onFailure }
       const end = performance.now() + FLUSH_MS_MAX;
       writeQueued();
       while (failure !== undefined && isSlow(failure) && performance.now() < end) {
-        blockFor(DELAY_MS);
+        // This blocks the thread, and with it the event loop.
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, DELAY_MS);
         writeQueued();
       }
     },
   };
-}
-
-/** Blocks this thread, and with it the event loop. */
-function blockFor(milliseconds: number): void {
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, milliseconds);
 }
 
 const isSlow = ({ code }: NodeJS.ErrnoException) => code === 'EAGAIN';

@@ -1,6 +1,6 @@
 import { lineWriter } from './line-writer.ts';
 
-const stderr = lineWriter(process.stderr, { group: 0 });
+const stderr = lineWriter(process.stderr, 0);
 process.on('exit', stderr.flush);
 
 /** Prints a message for people to stderr, if that can be written; stdout is reserved for the log. */

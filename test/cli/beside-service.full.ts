@@ -52,7 +52,7 @@ test('purge, status and migrate work with and without the service, and leave no 
   await plants.add({ id: 1n, name: 'Ficus' });
   const status = {
     code: 0,
-    stdout: `${ENDPOINT}: no instance delivers to it now; changes that wait: 1\n`,
+    stdout: `${ENDPOINT}: no instance delivers to it now; changes waiting: 1\n`,
     stderr: `On: ${folder}\n`,
   };
   expect(await run(folder, 'webhooks')).toMatchObject(status);
@@ -63,10 +63,10 @@ test('purge, status and migrate work with and without the service, and leave no 
   });
   expect(await plants.add({ id: 1n, name: 'another' })).toBe('created');
   await webhookPositions(file.run, [ENDPOINT]).take([], 60_000);
-  expect((await run(folder, 'webhooks')).stdout).toBe(`${ENDPOINT}: delivers; changes that wait: 1\n`);
+  expect((await run(folder, 'webhooks')).stdout).toBe(`${ENDPOINT}: delivers; changes waiting: 1\n`);
   expect(await run(folder, 'migrate')).toMatchObject({
     code: 0,
-    stdout: 'nothing to do: the service migrates it when it starts\n',
+    stdout: 'nothing to do: the service updates this database when it starts\n',
   });
   expect(await run(folder, 'migrate', 'renew-feed')).toMatchObject({ code: 0 });
   await file.close();
@@ -99,7 +99,7 @@ test('copies the file while the service writes; a restored copy ends all positio
   const { next } = await readToEnd(plants);
   expect(await run(folder, 'backup', target)).toMatchObject({
     code: 1,
-    stderr: `On: ${folder}\n${target} exists: name a file that does not\n`,
+    stderr: `On: ${folder}\n${target} exists already: name another file\n`,
   });
 
   const restored = await temporaryFolder();
@@ -192,6 +192,6 @@ test('says what to do where there is nothing to copy', async () => {
   await writeFile(join(folder, 'plants.db'), 'x'.repeat(5_000));
   expect(await run(folder, 'backup', 'copy.db')).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining('is no database'),
+    stderr: expect.stringContaining('is not an SQLite database'),
   });
 });

@@ -70,7 +70,7 @@ describe('of a list', () => {
     expect(counts(checked.stdout)).toMatchObject({ changed: 1, refused: 1 });
     expect(checked.stderr).toBe(
       'The list is in utf-8. Row 1 names the columns: "Nr" is the id, "Pflanze" is the name, "Familie" is the tag, and nothing is "Preis".\n' +
-        'row 2: {"id":1,"name":"other"}\nrow 3: name is missing\n1: "there" would be "other"\n',
+        'row 2: {"id":1,"name":"other"}\nrow 3: name is missing\n1: "there" would become "other"\n',
     );
     expect(stored.get(1n)).toMatchObject({ name: 'there' });
     const { code, stdout } = await run(...replace);
@@ -90,7 +90,7 @@ describe('of a list', () => {
       /\nrow 3: id 1 belongs to a different plant, "a"\nrow 4: id must be a whole number, not "1,5"\n/,
     );
     expect(stderr).toContain(
-      'row 6: id 9 belongs to a different plant, "Rosa  canina " ("x"), whose name has other spaces\n',
+      'row 6: id 9 belongs to a different plant, "Rosa  canina " ("x"), whose name differs only in spaces\n',
     );
     expect(stdout).toMatch(
       /Refused records are in .*plants\.csv\.rejected\.csv\. Correct them, and import that file\.\n/,
@@ -143,23 +143,23 @@ describe('of a list', () => {
     expect(counts((await run(file, '--ids-from', '17', '--same-name', 'add')).stdout)).toMatchObject({ created: 3 });
   });
 
-  test('that is not certain of something names the option that says it, also with --yes', async () => {
+  test('that is not certain of something names the option that helps, also with --yes', async () => {
     const latin = await list('latin.csv', Buffer.from('Nr;Pflanze\r\n1;gr\xfcn\x1b[2J\r\n', 'latin1'));
     const { code, stderr } = await run(latin, '--yes');
     expect([code, stderr]).toEqual([
       1,
       expect.stringMatching(
-        /^the list is not in UTF-8.*\nwindows-1252: 1;grün\\u001b\[2J\n.*\n--encoding NAME says it\n$/s,
+        /^the list is not in UTF-8.*\nwindows-1252: 1;grün\\u001b\[2J\n.*\nGive it as --encoding NAME.\n$/s,
       ),
     ]);
     expect(counts((await run(latin, '--encoding', 'windows-1252')).stdout)).toMatchObject({ created: 1 });
     const order = await list('order.csv', 'Number,Plant\n3,Rosa\n');
     expect(await run(order, '--yes')).toMatchObject({
       code: 1,
-      stderr: expect.stringMatching(/^Is Number the id\?.*\n--columns id=Nr,/),
+      stderr: expect.stringMatching(/^Is Number the id\?.*\n.*--columns id=Nr,/),
     });
     const book = await list('book.xlsx', (workbooks[1] as CollectorsList).list);
-    expect((await run(book, '--yes')).stderr).toMatch(/^Which sheet: .*\n--sheet NAME says it\n$/);
+    expect((await run(book, '--yes')).stderr).toMatch(/^Which sheet: .*\nGive it as --sheet NAME.\n$/);
     expect(stored.size).toBe(1);
     expect(counts((await run(book, '--sheet', '目録')).stdout)).toMatchObject({ created: 2 });
   });
@@ -303,7 +303,7 @@ describe('the service', () => {
 
   test.each<[Record<string, string>, string]>([
     [{ PLANT_STORE_URL: 'http://127.0.0.1:1' }, 'set PLANT_STORE_URL and PLANT_STORE_TOKEN, or neither of them'],
-    [{}, 'this folder has no token that may create: start the service, or set PLANT_STORE_URL and PLANT_STORE_TOKEN'],
+    [{}, 'no token of this folder may create plants: start the service, or set PLANT_STORE_URL and PLANT_STORE_TOKEN'],
     [{ PORT: '0', ACCESS_TOKENS: TOKEN }, 'PORT is 0, so only the service knows where it listens: set PLANT_STORE_URL'],
     [
       { PLANTSTORE_URL: 'http://127.0.0.1:1', PLANTSTORE_TOKEN: TOKEN },
@@ -326,7 +326,7 @@ describe('the service', () => {
   test('of this folder has no token while the file of its token is blank', async () => {
     await mkdir(join(folder, 'data'));
     await writeFile(join(folder, 'data/access-token'), '\n');
-    const stderr = expect.stringContaining('this folder has no token that may create');
+    const stderr = expect.stringContaining('no token of this folder may create plants');
     expect(await runImport([EXAMPLES], folder)).toMatchObject({ code: 1, stderr });
   });
 
@@ -404,7 +404,7 @@ test('of a service whose certificate nobody trusts, says at once what trusts it'
   const { code, stderr } = await runImport([file], folder, environment(url));
   expect([code, stderr]).toEqual([
     1,
-    expect.stringMatching(/its certificate is not trusted \(.*\)\. NODE_EXTRA_CA_CERTS names/),
+    expect.stringMatching(/its certificate is not trusted \(.*\)\. Set NODE_EXTRA_CA_CERTS to/),
   ]);
   await list('ca.pem', certificate);
   const trusting = { ...environment(url), NODE_EXTRA_CA_CERTS: join(folder, 'ca.pem') };

@@ -44,6 +44,6 @@ test('says before it begins which texts of an earlier version are too long, if a
 });
 
 test.each(['renew-feed now', 'down'])('refuses %s and says where help is', async (line) => {
-  const stderr = `${line} is not a command of migrations\nFor help: npm run migrate -- --help\n`;
+  const stderr = `${line} is no command: it must be up, status or renew-feed\nFor help: npm run migrate -- --help\n`;
   expect(await runMigrate({}, ...line.split(' '))).toEqual({ code: 1, stdout: '', stderr });
 });

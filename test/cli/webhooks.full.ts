@@ -73,7 +73,7 @@ describe.each<[string, () => Promise<Record<string, string>>]>([
     expect((await webhooks('rewind', other.url)).code).toBe(0);
     // The deletion, too.
     expect((await webhooks('status')).stdout).toMatch(
-      /^(\S+ \w+: no instance delivers to it now; changes that wait: [04]\n){2}$/,
+      /^(\S+ \w+: no instance delivers to it now; changes waiting: [04]\n){2}$/,
     );
     const third = await startService(folder, { ...environment, ...both });
     await eventually(() => hasReceived(other, 4));

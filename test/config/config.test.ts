@@ -128,7 +128,7 @@ test.each<[rule: string, ...urls: string[]]>([
 
 test('names quotes and comments that docker run --env-file leaves, without the value', () => {
   for (const name of ['DATABASE_URL', 'ACCESS_TOKENS', 'DATA_DIR', 'POOL_SIZE']) {
-    const line = expect.stringMatching(`^${name} must not have quotes .* docker run --env-file keeps$`);
+    const line = expect.stringMatching(`^${name} must not have quotes .* docker run --env-file keeps them$`);
     for (const value of ['"8"', " '8' ", '8 # a comment', '"8" # a comment']) {
       expect(mistakes({ ACCESS_TOKENS: TOKEN, [name]: value })).toEqual([line]);
     }
@@ -136,7 +136,7 @@ test('names quotes and comments that docker run --env-file leaves, without the v
 });
 
 test('two servers may share a port at different addresses, or if it is a free one', () => {
-  const rule = expect.stringMatching(/^MANAGEMENT_PORT must not be that of PORT/);
+  const rule = expect.stringMatching(/^MANAGEMENT_PORT must differ from PORT/);
   expect(mistakes({ PORT: '4000', MANAGEMENT_PORT: '4000' })).toEqual([rule]);
   for (const HOST of ['', '0.0.0.0', '::']) expect(mistakes({ PORT: '3001', HOST })).toEqual([rule]);
   expect(() => readConfig({ PORT: '3001', MANAGEMENT_HOST: '10.0.0.1' })).not.toThrow();
@@ -268,7 +268,7 @@ describe('access tokens', () => {
 
   test('may be there several times, but with one name only, since the log shows it', () => {
     expect(() => readConfig({ ACCESS_TOKENS: `anna:${TOKEN},anna:${TOKEN}` })).not.toThrow();
-    const rule = expect.stringMatching('each token must have the same name');
+    const rule = expect.stringMatching('a token that is listed several times must have the same name');
     expect(mistakes({ ACCESS_TOKENS: `anna:${TOKEN},bob:${TOKEN}` })).toEqual([rule]);
     expect(mistakes({ READ_TOKENS: `anna:${TOKEN}`, READ_TOKENS_FILE: file('bare', TOKEN) })).toEqual([rule]);
   });

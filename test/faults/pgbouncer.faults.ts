@@ -57,7 +57,7 @@ describe('the settings of sessions', () => {
     await alterRole("set lock_timeout = '10s'");
     await pooler.restart();
     const advice =
-      /^lock_timeout is 10000 ms .* passes for a slow statement: run ALTER ROLE postgres SET lock_timeout = '5000ms', and/;
+      /^lock_timeout is 10000 ms .* looks like a slow statement: run ALTER ROLE postgres SET lock_timeout = '5000ms', and/;
     await eventually(async () => advice.test((await verify(pooled).catch(() => '')) ?? ''));
   });
 

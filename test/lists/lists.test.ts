@@ -74,7 +74,7 @@ describe('an encoding', () => {
   const latin = (text: string) => Buffer.from(text, 'latin1');
 
   test.each<[list: Buffer, said: string | undefined, message: string]>([
-    [latin('id,name\n1,\x81\n'), 'windows-1252', 'line 2 has controls, so the list is not in windows-1252'],
+    [latin('id,name\n1,\x81\n'), 'windows-1252', 'line 2 has control characters, so the list is not in windows-1252'],
     [latin('id,name\n1,\xe4\n'), 'utf-8', 'the list is not in utf-8'],
     [latin('id,name\n1,\xe4\n'), 'cp850', 'cp850 is no encoding, or cannot be read here'],
     [Buffer.from('id,name\n', 'utf16le'), undefined, 'the list has U+0000'],
@@ -120,7 +120,7 @@ describe('columns', () => {
 
   test.each<[list: string, said: Said, cause: string | undefined, message: string]>([
     ['Number,Plant\n3,Rosa\n5,Ficus\n', {}, 'columns', 'Is Number the id? It has whole numbers, each once.'],
-    ['Nr,Plant\n3,Rosa\n3,Ficus\n', {}, 'columns', 'Is Nr the id? It has numbers several times.'],
+    ['Nr,Plant\n3,Rosa\n3,Ficus\n', {}, 'columns', 'Is Nr the id? It has some numbers several times.'],
     ['Nr,Plant\nK-1,Rosa\n', {}, 'ids-from', 'Nr has no whole numbers.'],
     [
       'id,name\n3,Rosa\n',
@@ -129,7 +129,7 @@ describe('columns', () => {
       'id has whole numbers. If they are the ids, leave --ids-from out',
     ],
     ['Stock,Plant\n3,Rosa\n', { 'ids-from': '1' }, 'columns', 'Stock has whole numbers.'],
-    ['id,name\n3,Rosa\n', { 'ids-from': '1', columns: 'id=1,name=2' }, 'ids-from', 'A list that is numbered'],
+    ['id,name\n3,Rosa\n', { 'ids-from': '1', columns: 'id=1,name=2' }, 'ids-from', 'A list gets new numbers, or'],
     ['Plant,Nazwa,Nr\na,b,1\n', {}, 'columns', 'Which column is the name: Plant or Nazwa?'],
     ['Genus,Species,Nr\nRosa,Canina,1\n', {}, 'columns', 'Which columns are the name: Genus or Species?'],
     ['id,name,Family,Kategorie\n1,a,b,c\n', {}, 'columns', 'Which column is the tag: Family or Kategorie?'],

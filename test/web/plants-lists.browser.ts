@@ -289,7 +289,7 @@ test('never says that a list with numbers has no ids, and shows which come twice
   await says(page, '3 read, 3 new');
   // Nothing of it is said of the next one, whose columns are not certain.
   await drop(page, 'unknown.csv', `['Ficus,tree\\nRosa,rose']`);
-  await says(page, 'No row names a column that is known.');
+  await says(page, 'No row has known names of columns.');
   expect(await page.locator('#import-sums').textContent()).toBe('');
 });
 
@@ -320,7 +320,7 @@ test('says so when a list is none, and how to save what it cannot read', async (
     ['.ods', `['PK\\x03\\x04 mimetypeapplication/vnd.oasis.opendocument.spreadsheet']`, 'save it as .xlsx, or as CSV'],
     ['.xls', '[Uint8Array.of(0xd0, 0xcf, 0x11, 0xe0)]', 'save it as .xlsx, or as CSV'],
     ['nothing', '[]', 'This list is empty.'],
-    ['a line of separators', `[','.repeat(500_000)]`, 'No row names a column that is known.'],
+    ['a line of separators', `[','.repeat(500_000)]`, 'No row has known names of columns.'],
     ['names only', `['id,name\\n']`, 'This list has no plants.'],
     ['90 MB', `Array(90).fill('x'.repeat(1e6))`, 'split it, or import it with npm run import'],
   ] as const) {

@@ -5,7 +5,6 @@ import {
   customFetch,
   type JSONWebKeySet,
   type JWKSCacheInput,
-  type JWTVerifyGetKey,
   jwksCache,
 } from 'jose';
 import type { Logger } from 'pino';
@@ -32,21 +31,8 @@ const REFRESH_MS = 5 * 60_000;
 /** The most bytes of a key set or a discovery document: real ones are far smaller, and memory has room for it. */
 const DOCUMENT_BYTES_MAX = 1024 ** 2;
 
-interface ProviderKeys {
-  /**
-   * Finds the key that a token names, fetching the keys again if the key is unknown.
-   *
-   * @throws PlantStoreError `token_unverifiable` if the key is unknown and the provider cannot be reached
-   */
-  readonly keyOf: JWTVerifyGetKey;
-  /** Fetches the keys in the background if the last fetch was long ago, to drop withdrawn keys. */
-  refresh(): void;
-  /** The keys of the last fetch: each fetch creates a new object. */
-  current(): unknown;
-}
-
 /** Fetches a JSON Web Key Set, and keeps it for as long as the provider is down. */
-export function providerKeys({ timeout = 3_000, ...source }: KeySource, log: Logger): ProviderKeys {
+export function providerKeys({ timeout = 3_000, ...source }: KeySource, log: Logger) {
   const fetchKeySet = keySetFetcher(source, timeout);
   const cache: JWKSCacheInput = {};
   let triedAt = Number.NEGATIVE_INFINITY;
@@ -78,12 +64,19 @@ export function providerKeys({ timeout = 3_000, ...source }: KeySource, log: Log
     },
   });
   return {
+    /**
+     * Finds the key that a token names, fetching the keys again if the key is unknown.
+     *
+     * @throws PlantStoreError `token_unverifiable` if the key is unknown and the provider cannot be reached
+     */
     keyOf,
-    refresh() {
+    /** Fetches the keys in the background if the last fetch was long ago, to drop withdrawn keys. */
+    refresh(): void {
       // The failure reaches the next request that needs the keys.
       if (!hasTried(REFRESH_MS)) keyOf.reload().catch(() => {});
     },
-    current: () => cache.jwks,
+    /** The keys of the last fetch: each fetch creates a new object. */
+    current: (): unknown => cache.jwks,
   };
 }
 
@@ -135,6 +128,6 @@ function privateConnector(allowHttp: boolean, timeout: number): buildConnector.c
         return;
       }
       socket.destroy();
-      callback(new Error(`${options.hostname} is ${address}, which plain HTTP may not lead to: use https`), null);
+      callback(new Error(`http is not permitted to ${options.hostname}, which is ${address}: use https`), null);
     });
 }

@@ -59,7 +59,7 @@ export const errorKinds = {
   cursor_expired: kind(
     41001,
     (why) =>
-      `"after" is not valid any more, since ${why}: start again without it, and delete what the new walk does not return`,
+      `"after" is not valid any more, since ${why}: start again without it, and drop plants that are not returned then`,
   ),
   precondition_failed: kind(
     41200,

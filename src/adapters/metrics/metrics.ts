@@ -124,7 +124,7 @@ export function prometheusMetrics(): Metrics {
       }
       ofEndpoints(
         'lag_seconds',
-        'Time for which the oldest change has waited that is not acknowledged, since this process has seen it',
+        'Time since this process has seen the oldest change that is not acknowledged',
         (state) => state && waitingSeconds(state),
       );
       ofEndpoints('parked', '1 if nothing is sent until somebody acts', (state) => Number(state?.isParked ?? true));

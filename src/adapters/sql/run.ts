@@ -137,7 +137,7 @@ export function runner(
 /** Translates a failure of the database into the rejection that the port promises. */
 function toPortError(error: unknown, { means, isDiskFull }: Failure, withAdvice: (error: unknown) => unknown): unknown {
   if (error instanceof PlantStoreError || means === 'defect' || means === 'refused') return error;
-  const why = isDiskFull ? 'has no room left, so its operators must make some' : 'is unavailable';
+  const why = isDiskFull ? 'has no disk space left: its operators must make room' : 'is unavailable';
   return new PlantStoreError('store_unavailable', `the store ${why}`, { cause: withAdvice(error) });
 }
 

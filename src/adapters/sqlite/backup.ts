@@ -32,7 +32,7 @@ export async function backUp(dataDir: string, target: string): Promise<void> {
 }
 
 function requireFree(target: string): void {
-  if (existsSync(target)) throw new FileError(`${target} exists: name a file that does not`);
+  if (existsSync(target)) throw new FileError(`${target} exists already: name another file`);
 }
 
 async function copyInto(folder: string, dataDir: string, target: string): Promise<void> {

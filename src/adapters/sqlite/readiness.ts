@@ -13,7 +13,7 @@ export async function problemsIn(file: OpenDatabase, endpoints: readonly string[
   return [
     file.recentProblem(),
     wal >= STUCK_WAL_BYTES
-      ? `the WAL has ${Math.round(wal / 1024 ** 2)} MB that a reader keeps from the file: end the backup or program that has it open`
+      ? `plants.db-wal has grown to ${Math.round(wal / 1024 ** 2)} MB: end the backup or other program that keeps the database open`
       : undefined,
     await file.run('reads', (session) => endpointsProblem(session, endpoints)),
   ];

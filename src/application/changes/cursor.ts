@@ -34,7 +34,7 @@ function expiryOf({ epoch, position, purged }: Cursor, now: LogState): string | 
   const isHere = epoch === now.epoch && position.changed < now.next;
   if (!isHere) return 'the database is another one, was restored, or has another primary';
   const last = purgedIn(now);
-  return isAfter(last, position) && isAfter(last, purged) ? 'a later deletion was purged' : undefined;
+  return isAfter(last, position) && isAfter(last, purged) ? 'deletions after it have been purged' : undefined;
 }
 
 /**

@@ -74,7 +74,7 @@ test.each<[string, (folder: string) => Promise<unknown>, RegExp]>([
   [
     'no database',
     (folder) => writeFile(join(folder, 'plants.db'), 'x'.repeat(5_000)),
-    /no database of SQLite: restore/,
+    /not an SQLite database: restore/,
   ],
   [
     'one of a newer version',
@@ -99,7 +99,7 @@ test.each<[string, (folder: string) => Promise<unknown>, RegExp]>([
       }
       await writeFile(`${path}-wal`, 'x'.repeat(5_000));
     },
-    /is gone, empty or another one, but what was written last is still in .*plants\.db-wal/,
+    /is missing, empty or another database, and what was written last is only in .*plants\.db-wal/,
   ]),
   [
     'one of version 1.0.0 only',

@@ -44,7 +44,7 @@ test('refuses a folder whose file it may not write', async () => {
   const file = join(folder, LOCKED_FILE);
   await chmod(file, 0o444);
   expect(() => unprivileged(() => lockFolder(folder))).toThrow(
-    `${folder} cannot be locked by its file lock.db (attempt to write a readonly database), which must be empty`,
+    `${folder} cannot be locked by its file lock.db (attempt to write a readonly database): make that file empty`,
   );
   await chmod(file, 0o644);
   unprivileged(() => lockFolder(folder))();

@@ -96,9 +96,9 @@ test('is named with what fails, without its secrets, and gets nothing until it i
     reason: 'it responded with 500',
   });
   expect(await lineOf(receiver)).toMatch(
-    /: tries again in \d\d s after 1 failed attempt \(it responded with 500, .*\); changes that wait: 5$/,
+    /: tries again in \d\d s after 1 failed attempt \(it responded with 500, .*\); changes waiting: 5$/,
   );
-  expect(await lineOf(other)).toMatch(/: delivers; changes that wait: 0$/);
+  expect(await lineOf(other)).toMatch(/: delivers; changes waiting: 0$/);
   let metrics = '';
   const value = (name: string, one: Receiver) =>
     sampleValue(samplesIn(metrics), `plant_store_webhook_${name}`, { endpoint: nameOf(one) });
@@ -129,7 +129,7 @@ test('is parked by 410, which /ready says without failing, and goes on once resu
     expect.stringContaining(`${nameOf(receiver)} (it responded with 410)`),
   ]);
   expect(await lineOf(receiver)).toMatch(
-    /: parked after 1 failed attempt \(it responded with 410, .*\); changes that wait: 5$/,
+    /: parked after 1 failed attempt \(it responded with 410, .*\); changes waiting: 5$/,
   );
   receiver.trouble(undefined);
   expect(await command('resume', receiver.url)).toMatchObject({
@@ -159,7 +159,7 @@ test('goes on behind a plant that is skipped, whose next state it gets', async (
   await eventually(async () => (await lineOf(receiver))?.includes(`the id ${poisoned})`) === true);
   expect(await command('skip', receiver.url)).toMatchObject({
     code: 0,
-    stdout: expect.stringMatching(`: skipped the plant with the id ${poisoned} as change \\d+ left it\n$`),
+    stdout: expect.stringMatching(`: skipped the plant with the id ${poisoned} as of change \\d+\n$`),
   });
   const others = ids.filter((id) => id !== poisoned);
   await eventually(() => hasAll(receiver, others));

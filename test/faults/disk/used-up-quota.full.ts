@@ -60,7 +60,7 @@ test.each(services)('%s: who writes gets 503, who reads is served, and operators
     503,
     {
       error: 50300,
-      message: 'the store has no room left, so its operators must make some; sending the same request again is safe',
+      message: 'the store has no disk space left: its operators must make room; sending the same request again is safe',
     },
   ]);
   const database = expect.stringMatching(/^ok, but the disk of the database is full, or its quota is used up/);

@@ -75,7 +75,7 @@ export const collectorsLists: readonly CollectorsList[] = [
   {
     name: 'a MySQL dump',
     list: list("-- MySQL dump\nINSERT INTO `plants` VALUES (1,'Rosa',NULL);\n"),
-    problem: 'No row names a column that is known. The first one has 1: -- MySQL dump.',
+    problem: 'No row has known names of columns. The first one has 1: -- MySQL dump.',
   },
   {
     name: 'ids with leading zeros',

@@ -96,7 +96,8 @@ export async function requireSafeSettings(database: Statements, statementTimeout
   const statements = rows.map(({ role, name, safe }) => `ALTER ROLE ${role} SET ${name} = ${safe}`);
   const what = `${are} for this role through this pooler, so`;
   const remedy = `run ${statements.join(' and ')}, and let the pooler reconnect`;
-  if (rows.every(({ isSafe }) => isSafe)) return `${what} a locked row passes for a slow statement: ${remedy}`;
+  if (rows.every(({ isSafe }) => isSafe))
+    return `${what} waiting for a locked row looks like a slow statement: ${remedy}`;
   throw new SchemaError(
     `${what} plants could be stored wrong, or get 200 and be lost, or a statement outlast its client: ${remedy}`,
   );

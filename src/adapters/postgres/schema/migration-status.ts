@@ -85,7 +85,7 @@ async function requireNoTables(database: Database['sql']): Promise<void> {
   if (rows.length === 0 || (await appliedMigrations(database)).length > 0) return;
   const names = rows.map(({ name }) => name).join(', ');
   throw new SchemaError(
-    `these migrations did not create what has the name of their tables (${names}): ${SEPARATE}, ` +
+    `these tables exist, and no migration of this program has created them (${names}): ${SEPARATE}, ` +
       'or restore the table kysely_migration as well',
   );
 }

@@ -52,7 +52,7 @@ async function warnOfLongTexts(connection: Database['sql'], warn?: (warning: str
   if (count === 0n) return;
   warn?.(
     `-- ${count} stored ${count === 1n ? 'plant has a text' : 'plants have texts'} longer than this version takes ` +
-      `(docs/upgrading.md has what that means):\nselect id ${LONG};`,
+      `(docs/upgrading.md says what that means):\nselect id ${LONG};`,
   );
 }
 

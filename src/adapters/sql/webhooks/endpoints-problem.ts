@@ -25,8 +25,7 @@ export async function endpointsProblem(session: Session, configured: readonly st
 
 /** Of an endpoint without a row. */
 export const MISSING_ROW =
-  'its row in the table webhooks is gone: restore it, or restart the service, which begins anew';
+  'its row in the table webhooks is gone: restore it, or restart the service, which then sends later changes only';
 
 /** Of an endpoint that is parked since its position is not one of this table. */
-export const OTHER_TABLE =
-  'the table plants is another one than that of its position: rewind it, which sends all plants';
+export const OTHER_TABLE = 'the table plants was replaced: rewind it, which sends all plants';

@@ -23,13 +23,13 @@ const REMEDIES = new Map([
   [FULL, FULL_DISK],
   [IOERR_SHMSIZE, FULL_DISK],
   [IOERR_WRITE, `${FULL_DISK}, or replace the disk if the system's log says that it fails`],
-  [BUSY, 'another process holds its lock: end that one, if it is no command of this program'],
+  [BUSY, 'another process has locked it: end that process, unless it is a command of Plant Store'],
   [NOMEM, 'this process has no memory left: give it more'],
   [READONLY, 'it is read-only: make the file, its folder and its file system writable'],
   [IOERR, 'its disk reports errors: replace it, and restore a backup'],
   [CORRUPT, 'it is damaged: restore a backup (npm run backup makes one)'],
   [CANTOPEN, 'it cannot be opened: make DATA_DIR and what is in it accessible for this user'],
-  [NOTADB, 'it is no database of SQLite: restore a backup, or move it away for a new one'],
+  [NOTADB, 'it is not an SQLite database: restore a backup, or move it away for a new one'],
 ]);
 
 /** The file cannot be used, or no longer; the message says what to do. */

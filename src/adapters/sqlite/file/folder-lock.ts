@@ -29,7 +29,7 @@ export function lockFolder(folder: string): () => void {
     database?.close();
     const problem = failureOf(error).isBusy
       ? `another process has opened the database in ${folder}: stop that one`
-      : `${folder} cannot be locked by its file ${LOCKED_FILE} (${(error as Error).message}), which must be empty, and this user's: fix that`;
+      : `${folder} cannot be locked by its file ${LOCKED_FILE} (${(error as Error).message}): make that file empty, and this user its owner`;
     throw new Error(`${problem}, or set DATA_DIR to another folder`, { cause: error });
   }
 }

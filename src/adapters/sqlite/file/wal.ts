@@ -39,8 +39,8 @@ export function isMissing(path: string): boolean {
 export function requireOwnWal(path: string): void {
   if (isMissing(`${path}-wal`) || (!isMissing(path) && hasWal(path))) return;
   throw new FileError(
-    `${path} is gone, empty or another one, but what was written last is still in ${path}-wal: put the file back ` +
-      `that it belongs to, or move ${path}-wal away and put a backup there`,
+    `${path} is missing, empty or another database, and what was written last is only in ${path}-wal: put ` +
+      `the database back that this belongs to, or move ${path}-wal away and put a backup there`,
   );
 }
 

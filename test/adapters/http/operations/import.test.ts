@@ -122,10 +122,10 @@ describe('responds with', () => {
       [3, 'there must be 3 cells, as many as columns'],
       [4, 'quotes must enclose a whole cell, with those in it doubled'],
       [5, 'quotes must enclose a whole cell, with those in it doubled'],
-      [6, 'name is missing; write "" for an empty name'],
+      [6, 'name is missing; write two quotes, "", for an empty one'],
       [7, 'id must be an integer in decimal digits, without leading zeros or a plus sign, not " 1"'],
       [8, 'name must be a string of at most 1000 characters without U+0000 and without lone surrogates'],
-      [9, 'the record must be valid UTF-8; npm run import and the page read lists of other programs'],
+      [9, 'the record must be valid UTF-8; the page and npm run import read other lists'],
     ]);
     expect(stored.size).toBe(0);
   });

@@ -43,7 +43,7 @@ describe("another application's database is left as it is, also after `migrate`,
     insert into kysely_migration values ('2024-01-01-users', '2024-01-01T00:00:00.000Z')`;
   const advice = "set the database's URL to a separate database";
   const named = (tables: string) =>
-    `these migrations did not create what has the name of their tables (${tables}): ${advice}, ` +
+    `these tables exist, and no migration of this program has created them (${tables}): ${advice}, ` +
     'or restore the table kysely_migration as well';
 
   test.each([
