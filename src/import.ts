@@ -1,16 +1,12 @@
 import { createInterface } from 'node:readline/promises';
 import { parseArgs } from 'node:util';
 import { importReport } from './cli/import-report.ts';
-import { asking, columnsOf } from './cli/list-questions.ts';
-import { readList, textOf } from './cli/list-source.ts';
-import { showProgress } from './cli/progress.ts';
-import { rejectedFile } from './cli/rejected-file.ts';
+import { readList, type Said, saveRefused } from './cli/list-source.ts';
 import { RUN_AGAIN, remoteService, type Send } from './cli/remote-service.ts';
 import { inOwnFolder, runCommand } from './cli/run-command.ts';
 import { decimalId } from './formats/plant-id.ts';
 import { bounded, visible } from './formats/shown.ts';
 import { batchesOf, outcomeOf, type Result } from './lists/batches.js';
-import { findLayout } from './lists/columns.js';
 import { folded, parseExactly, recordsOf } from './lists/records.js';
 import { say } from './runtime/say.ts';
 import { stopRequest } from './runtime/signals.ts';
@@ -26,8 +22,7 @@ import and run it again.
   FILE             CSV of any program, .xlsx, or lines of JSON; - for standard input
   --encoding NAME  of a list that is not UTF-8, as in windows-1252
   --sheet NAME     of a workbook that has several
-  --columns LIST   what the columns are, by names or numbers, as in id=Nr,name=Genus+Species,tag=4
-  --header N       the row that names them; 0 if none does
+  --columns LIST   what the columns are, as in id=Nr,name=Genus+Species,tag=4: by their names, or numbers if no row has names
   --replace        changes plants that exist and differ; without it, they stay as they are, and the record is refused
   --ids-from N     numbers a list without ids, from N on; not together with --replace
   --same-name S    skip or add: what becomes of plants of such a list whose names are stored already; skip without it
@@ -35,120 +30,125 @@ import and run it again.
   --yes            does not ask whether to store the list
 
 Refused records go to FILE.rejected.csv or .ndjson, to be corrected and imported again. Exit codes: 0 all plants are in
-the store; 1 the import could not start or could not go on; 2 some were refused; 130 Ctrl-C; 143 SIGTERM.
+the store; 1 the import could not start or go on, or was declined; 2 some were refused; 130 Ctrl-C; 143 SIGTERM.
 
 Example: npm run import -- examples/plants.ndjson`;
 
 /** How many stored plants have their names compared with those of a list, at most. */
-const MAX_NAMES = 200_000;
+const NAMES_MAX = 200_000;
 
 const stop = stopRequest('Finishing the part that was sent');
-await runCommand('import', USAGE, importArguments, run);
+await runCommand('import', USAGE, importArguments, async (options) => {
+  try {
+    const code = await run(options);
+    if (!stop.aborted) return code;
+  } catch (error) {
+    if (!stop.aborted) throw error;
+  }
+  say(`Interrupted. ${RUN_AGAIN}`);
+  return stop.reason;
+});
+
+interface Options extends Pick<Said, 'encoding' | 'sheet' | 'columns'> {
+  readonly path: string;
+  readonly idsFrom: bigint | undefined;
+  readonly addsSameNames: boolean;
+  readonly replaces: boolean;
+  readonly isCheck: boolean;
+  readonly isConfirmed: boolean;
+}
 
 /** @throws Error, saying what is wrong with the command line */
-function importArguments(args: string[]) {
+function importArguments(args: string[]): Options {
   const [text, flag] = [{ type: 'string' }, { type: 'boolean', default: false }] as const;
-  const options = { encoding: text, sheet: text, columns: text, header: text, 'ids-from': text, 'same-name': text };
-  const flags = { replace: flag, check: flag, yes: flag };
-  const { values, positionals } = parseArgs({ args, allowPositionals: true, options: { ...options, ...flags } });
-  const { header, 'ids-from': from, 'same-name': sameName, ...others } = values;
+  const texts = { encoding: text, sheet: text, columns: text, 'ids-from': text, 'same-name': text };
+  const options = { ...texts, replace: flag, check: flag, yes: flag };
+  const { values, positionals } = parseArgs({ args, allowPositionals: true, options });
+  const {
+    replace: replaces,
+    check: isCheck,
+    yes: isConfirmed,
+    'ids-from': from,
+    'same-name': sameName,
+    ...said
+  } = values;
   const [path] = positionals;
   if (path === undefined || positionals.length > 1) throw new Error('name one list: a file, or - for standard input');
   const idsFrom = from === undefined ? undefined : decimalId.parse(from);
   if (from !== idsFrom?.toString()) throw new Error(`--ids-from must be ${decimalId.mustBe}`);
-  if (header !== undefined && !/^\d{1,3}$/.test(header)) throw new Error('--header must be the number of a row, or 0');
   if (![undefined, 'skip', 'add'].includes(sameName)) throw new Error('--same-name must be skip or add');
   if (sameName !== undefined && idsFrom === undefined) throw new Error('--same-name is for lists with --ids-from');
-  if (others.replace && idsFrom !== undefined)
+  if (replaces && idsFrom !== undefined)
     throw new Error('--replace is for lists with ids: the numbers of --ids-from could be those of any other plants');
-  return { ...others, path, idsFrom, header: header === undefined ? undefined : Number(header), sameName };
+  return { ...said, path, idsFrom, addsSameNames: sameName === 'add', replaces, isCheck, isConfirmed };
 }
 
-type Options = ReturnType<typeof importArguments>;
-
 /** @returns the exit code */
-async function run(options: Options): Promise<number> {
-  const { path, idsFrom, replace, check, yes } = options;
+async function run({
+  path,
+  idsFrom,
+  addsSameNames,
+  replaces,
+  isCheck,
+  isConfirmed,
+  ...said
+}: Options): Promise<number> {
   const send = remoteService(stop);
-  const { bytes, refuseChanged } = await readList(path, inOwnFolder('import', path), stop);
-  if (stop.aborted) return stop.reason;
-  const { text, encoding } = await asking(() => textOf(bytes, options));
   const isNumbered = idsFrom !== undefined;
-  const isJson = /^\s*[{[]/.test(text);
-  const layout = isJson
-    ? undefined
-    : await asking(() => findLayout(text, { ...options, isNumbered, replaces: replace }));
+  const file = path === '-' ? path : inOwnFolder('import', path);
+  const { text, layout, description, refuseChanged } = await readList(file, { ...said, isNumbered, replaces }, stop);
   const records = () => recordsOf(text, layout, idsFrom);
-  say(`The list is in ${encoding}. ${layout ? columnsOf(layout) : 'It has lines of JSON.'}`);
-  const firstPlants = records().flatMap(({ row, line }) => (line === undefined ? [] : [{ row, line }]));
-  for (const { row, line } of firstPlants.take(5)) say(`row ${row}: ${visible(bounded(line))}`);
-  const stored = isNumbered && options.sameName !== 'add' ? await storedNames(send) : undefined;
+  say(description);
+  for (const { row, line = '' } of records()
+    .filter(({ line }) => line)
+    .take(5))
+    say(`row ${row}: ${visible(bounded(line))}`);
+  const storedNames = isNumbered && !addsSameNames ? await namesOfPlants(send) : undefined;
 
   /** Sends the list, or has it checked. @returns how many records were refused */
-  async function sendAll(isCheck: boolean, rejected?: ReturnType<typeof rejectedFile>): Promise<number> {
-    const query = new URLSearchParams({ existing: replace ? 'replace' : 'keep', check: `${isCheck}` });
-    const names = stored && new Set(stored);
-    function isLeftOut({ name = '' }): boolean {
-      const isStored = names?.has(folded(name)) ?? false;
-      // A name that comes again in the list is left out, too.
-      names?.add(folded(name));
-      return isStored;
-    }
-    const report = importReport(send);
-    const { counts, total } = report;
-    const hideProgress = showProgress(
-      () => ({ plants: total.records, part: total.size / text.length }),
-      process.stderr,
-    );
+  async function sendAll(isCheck: boolean): Promise<number> {
+    const query = new URLSearchParams({ existing: replaces ? 'replace' : 'keep', check: `${isCheck}` });
+    const names = storedNames && new Set(storedNames);
+    // A name that comes again in the list is left out, too.
+    const isLeftOut = ({ name = '' }) => names !== undefined && names.size === names.add(folded(name)).size;
+    const { add, end, refusedTexts } = importReport(send, text.length);
     try {
       for (const batch of batchesOf(records(), isLeftOut)) {
         refuseChanged();
-        const text = batch.sent.length > 0 ? await send(`/import?${query}`, /^\{"created":/, batch.lines) : undefined;
-        const result = text === undefined ? undefined : (parseExactly(text) as Result);
-        const outcome = outcomeOf(batch, result);
-        await report.add(outcome, batch);
-        rejected?.add(outcome.refused.map(({ raw }) => raw));
+        const answer = batch.sent.length > 0 ? await send(`/import?${query}`, batch.lines) : undefined;
+        await add(batch, outcomeOf(batch, answer === undefined ? undefined : (parseExactly(answer) as Result)));
         if (stop.aborted) break;
       }
-    } catch (error) {
-      if (!stop.aborted) throw error;
     } finally {
-      hideProgress();
-      report.print(isCheck);
+      end(isCheck);
+      const name = path === '-' ? inOwnFolder('import', 'stdin') : file;
+      const [type, head] = layout ? (['csv', `\uFEFF${layout.head}`] as const) : (['ndjson', ''] as const);
+      if (!isCheck && refusedTexts.length > 0) saveRefused(name, type, head + refusedTexts.join(''));
     }
-    return counts.refused;
+    return refusedTexts.length;
   }
 
   // A terminal whose input is the list cannot answer.
-  const isAsking = !yes && process.stdin.isTTY && process.stderr.isTTY;
-  const refused = check || isAsking ? await sendAll(true) : 0;
-  if (check && !stop.aborted) return refused > 0 ? 2 : 0;
-  if (isAsking && !(await isWanted())) {
+  const isAsking = !isConfirmed && process.stdin.isTTY && process.stderr.isTTY;
+  const refused = isCheck || isAsking ? await sendAll(true) : 0;
+  if (isCheck) return refused > 0 ? 2 : 0;
+  if (isAsking && !(await isAccepted())) {
     say('Nothing is stored.');
-    return stop.aborted ? stop.reason : 1;
+    return 1;
   }
-  const name = `${path === '-' ? 'stdin' : path}.rejected`;
-  const nameOf = (number: number) => `${name}${number === 1 ? '' : `.${number}`}.${isJson ? 'ndjson' : 'csv'}`;
-  const nameIn = (number: number) => inOwnFolder('import', nameOf(number));
-  const rejected = rejectedFile(nameIn, layout ? `\uFEFF${layout.head}` : '');
-  const left = await sendAll(false, rejected).finally(() => {
-    const file = rejected.close();
-    if (file) console.log(`Refused records are in ${file}. Correct them, and import that file.`);
-  });
-  if (stop.aborted) say(`Interrupted. ${RUN_AGAIN}`);
-  return stop.aborted ? stop.reason : left > 0 ? 2 : 0;
+  return (await sendAll(false)) > 0 ? 2 : 0;
 }
 
 /** The names of all plants. @throws Error if they are too many to compare those of a list with them */
-async function storedNames(send: Send): Promise<Set<string>> {
-  const lines = (await send(`/plants?limit=${MAX_NAMES + 1}`, /^(\{"id":|$)/)).split('\n');
-  if (lines.length > MAX_NAMES + 1)
-    throw new Error(`there are more than ${MAX_NAMES} plants, too many to compare names with: add --same-name add`);
+async function namesOfPlants(send: Send): Promise<Set<string>> {
+  const lines = (await send(`/plants?limit=${NAMES_MAX + 1}`)).split('\n');
+  if (lines.length > NAMES_MAX + 1)
+    throw new Error(`there are more than ${NAMES_MAX} plants, too many to compare names with: add --same-name add`);
   return new Set(lines.filter(Boolean).map((line) => folded(JSON.parse(line).name)));
 }
 
-async function isWanted(): Promise<boolean> {
-  if (stop.aborted) return false;
+async function isAccepted(): Promise<boolean> {
+  stop.throwIfAborted();
   // In the raw mode of terminals Ctrl-C would be no signal.
   const dialog = createInterface({ input: process.stdin, output: process.stderr, terminal: false });
   const answer = await dialog.question('Store these? [y/N] ', { signal: stop }).catch(() => '');

@@ -70,7 +70,7 @@ function idIn(text: string): bigint {
 async function run({ isConfirmed, ...selection }: PurgeSelection & { readonly isConfirmed: boolean }): Promise<number> {
   let plants = 0;
   const work = async ({ purge }: Maintenance) => {
-    const hideProgress = showProgress(() => ({ plants, part: undefined }), process.stderr);
+    const hideProgress = showProgress(() => `${formatCount(plants)} plants`, process.stderr);
     try {
       if (stop.aborted) return;
       for await (const count of purge(selection, !isConfirmed)) {

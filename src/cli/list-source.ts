@@ -1,51 +1,102 @@
-import { createReadStream, statSync } from 'node:fs';
+import { createReadStream, statSync, writeFileSync } from 'node:fs';
 import { addAbortSignal } from 'node:stream';
+import { shown, visible } from '../formats/shown.ts';
+import { type Layout, type Said as SaidOfColumns, understand } from '../lists/columns.js';
 import { decodedList, MAX_BYTES } from '../lists/encodings.js';
 import { sheetText } from '../lists/workbooks.js';
 import { RUN_AGAIN } from './remote-service.ts';
 
-/**
- * Reads a whole list.
- *
- * @param path as the person calls the file, or - for standard input
- * @returns also a function that throws once the file has changed: the last record that was read may be half of one
- */
-export async function readList(path: string, file: string, stop: AbortSignal) {
-  const state = () => (path === '-' ? undefined : statSync(file));
-  const before = state();
-  // Opening a pipe would wait for its writer.
-  if (before?.isFile() === false) throw new Error(`${path} is not a file: name one, or - for standard input`);
-  const chunks: Buffer[] = [];
-  try {
-    let size = 0;
-    const stream = before ? createReadStream(file, { signal: stop }) : addAbortSignal(stop, process.stdin);
-    for await (const chunk of stream) {
-      chunks.push(chunk);
-      size += chunk.length;
-      if (size > MAX_BYTES) break;
-    }
-  } catch (error) {
-    if (!stop.aborted) throw error;
-  }
-
-  function refuseChanged(): void {
-    const now = state();
-    if (now?.size === before?.size && now?.mtimeMs === before?.mtimeMs) return;
-    throw new Error(`${path} has changed since it was read, and was not imported to its end. ${RUN_AGAIN}`);
-  }
-  return { bytes: Buffer.concat(chunks), refuseChanged };
-}
-
 /** What a person says about a list. */
-interface Said {
+export interface Said extends SaidOfColumns {
   readonly encoding?: string | undefined;
   readonly sheet?: string | undefined;
 }
 
-/** The text of a list, and what it is in. @throws Error of the reader */
-export async function textOf(bytes: Buffer, { encoding, sheet }: Said) {
+/** Which option says what a list does not show. */
+const ADVICE = {
+  encoding: 'Give it as --encoding NAME.',
+  sheet: 'Give it as --sheet NAME.',
+  columns: 'Give them by names or numbers, as in --columns id=Nr,name=Genus+Species,tag=4.',
+  'ids-from': 'Name the column of ids in --columns id=..., or number the list with --ids-from N.',
+};
+
+/** A list as it was understood. */
+interface List {
+  readonly text: string;
+  /** Undefined if it has lines of JSON. */
+  readonly layout: Layout | undefined;
+  /** What was taken, in words. */
+  readonly description: string;
+  /** @throws Error once the file has changed: the last record that was read may be half of one */
+  refuseChanged(): void;
+}
+
+/**
+ * Reads a whole list.
+ *
+ * @param file - for standard input
+ * @throws Error that names the option which says what the list does not show
+ */
+export async function readList(file: string, said: Said, stop: AbortSignal): Promise<List> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of addAbortSignal(stop, file === '-' ? process.stdin : createReadStream(file))) {
+    chunks.push(chunk);
+    size += chunk.length;
+    if (size > MAX_BYTES) break;
+  }
+  function refuseChanged(): void {
+    const now = file === '-' ? undefined : statSync(file);
+    if (!now?.isFile() || now.size === size) return;
+    throw new Error(`${file} has changed since it was read, and was not imported to its end. ${RUN_AGAIN}`);
+  }
+  try {
+    return { ...(await understandList(Buffer.concat(chunks), said)), refuseChanged };
+  } catch (error) {
+    const { message, cause } = error as Error;
+    const lines = [...message.split('\n').map(visible), ADVICE[cause as keyof typeof ADVICE] ?? ''];
+    throw new Error(lines.join('\n').trimEnd());
+  }
+}
+
+/** @throws Error of the reader, whose cause is the option that says what the list does not show */
+export async function understandList(bytes: Buffer, said: Said) {
   // The library is loaded with the first workbook.
   const library = () => import('read-excel-file/node');
-  const text = await sheetText(bytes, async (options) => (await library()).default(bytes, options), sheet);
-  return text === undefined ? decodedList(bytes, encoding) : { text, encoding: '.xlsx' };
+  const sheet = await sheetText(bytes, async (options) => (await library()).default(bytes, options), said.sheet);
+  const { text, encoding } =
+    sheet === undefined ? decodedList(bytes, said.encoding) : { text: sheet, encoding: '.xlsx' };
+  const layout = /^\s*[{[]/.test(text) ? undefined : understand(text, said);
+  if (layout?.doubt) throw layout.doubt;
+  const description = `The list is in ${encoding}. ${layout ? columnsOf(layout) : 'It has lines of JSON.'}`;
+  return { text, layout, description };
+}
+
+/** What the columns of a list were taken for. */
+function columnsOf({ header, names, id, name, tag }: Layout): string {
+  const call = (columns: readonly number[]) => columns.map((n) => shown(names[n] ?? '')).join(' and ');
+  const roles = Object.entries({ id: [id], name, tag: [tag] }).filter(([, [first = -1]]) => first >= 0);
+  const columns = roles.map(([role, columns]) => `${call(columns)} is the ${role}`).join(', ');
+  const ignored = names.flatMap((own, n) => (own === '' || [id, tag, ...name].includes(n) ? [] : shown(own)));
+  const rest = ignored.length > 0 ? `, and nothing is ${ignored.join(', ')}` : '';
+  return `${header === 0 ? 'No row' : `Row ${header}`} names the columns: ${columns}${rest}.`;
+}
+
+/**
+ * Writes the records that were refused, as they were, in UTF-8. A file of that name, which may be an earlier one that has been
+ * corrected since, stays: then it is NAME.2.csv, NAME.3.csv and so on.
+ *
+ * @throws Error if they cannot be written; it shows them
+ */
+export function saveRefused(name: string, type: 'csv' | 'ndjson', text: string, number = 1): void {
+  const file = `${name}.rejected.${number === 1 ? '' : `${number}.`}${type}`;
+  try {
+    // Exclusively, so that no link is followed and nothing is overwritten.
+    writeFileSync(file, text, { flag: 'wx' });
+    console.log(`Refused records are in ${file}. Correct them, and import that file.`);
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code !== 'EEXIST') throw new Error(`These refused records cannot be written (${message}):\n${text}`);
+    saveRefused(name, type, text, number + 1);
+  }
 }

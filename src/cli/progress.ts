@@ -1,64 +1,28 @@
 import { clearLine, cursorTo } from 'node:readline';
 
-interface Progress {
-  readonly plants: number;
-  /** The part that is done, from 0 to 1; undefined if unknown. */
-  readonly part: number | undefined;
-}
-
 /** Milliseconds between updates on a terminal, and between lines elsewhere. */
-const REDRAW_INTERVAL = 250;
-const LOG_INTERVAL = 5_000;
-const BAR_WIDTH = 24;
-/** For a terminal that does not report its width. */
-const DEFAULT_COLUMNS = 80;
+const [REDRAW_MS, LINE_MS] = [250, 5_000];
 
 /**
- * Shows the progress of a command: a bar that is redrawn on a terminal, a line every few seconds elsewhere.
+ * Shows the progress of a command: one line that is redrawn on a terminal, a line every few seconds elsewhere.
  *
- * @returns a function that stops it and removes the bar
+ * @returns a function that ends it, and removes the line from a terminal
  */
-export function showProgress(read: () => Progress, output: NodeJS.WriteStream): () => void {
-  const start = performance.now();
-  const text = () => progressText(read(), (performance.now() - start) / 1_000);
-
-  function erase(): void {
+export function showProgress(text: () => string, output: NodeJS.WriteStream): () => void {
+  function redraw(line = ''): void {
     clearLine(output, 0);
     cursorTo(output, 0);
+    output.write(line);
   }
-  function redraw(): void {
-    erase();
-    output.write(text().slice(0, (output.columns || DEFAULT_COLUMNS) - 1));
-  }
-
   const timer = output.isTTY
-    ? setInterval(redraw, REDRAW_INTERVAL)
-    : setInterval(() => output.write(`${text()}\n`), LOG_INTERVAL);
+    ? setInterval(() => redraw(text()), REDRAW_MS)
+    : setInterval(() => output.write(`${text()}\n`), LINE_MS);
   return () => {
     clearInterval(timer);
-    if (output.isTTY) erase();
+    if (output.isTTY) redraw();
   };
-}
-
-/** @param seconds since the start */
-export function progressText({ plants, part }: Progress, seconds: number): string {
-  const parts = [`${formatCount(plants)} plants`, `${formatCount(plants / seconds)}/s`];
-  if (part !== undefined) {
-    const done = Math.floor(part * BAR_WIDTH);
-    parts.unshift(`[${'='.repeat(done)}${' '.repeat(BAR_WIDTH - done)}] ${Math.floor(part * 100)} %`);
-    if (part > 0) parts.push(`${duration((seconds * (1 - part)) / part)} left`);
-  }
-  return parts.join(', ');
 }
 
 export function formatCount(value: number): string {
   return Math.round(value).toLocaleString('en');
-}
-
-/** As `1:02:03` or `2:03`. */
-function duration(seconds: number): string {
-  const rounded = Math.ceil(seconds);
-  const [hours, minutes] = [Math.floor(rounded / 3_600), Math.floor(rounded / 60) % 60];
-  const tail = String(rounded % 60).padStart(2, '0');
-  return hours > 0 ? `${hours}:${String(minutes).padStart(2, '0')}:${tail}` : `${minutes}:${tail}`;
 }

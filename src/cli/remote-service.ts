@@ -11,74 +11,67 @@ import { VARIABLES } from '../config/variables.ts';
 import { visible } from '../formats/shown.ts';
 import { say } from '../runtime/say.ts';
 
-/** Milliseconds for which a request is sent again. */
-const PATIENCE = 60_000;
-/** In place of a status, if there was no response. */
-const NONE = 0;
-/** The same as the service's status for a request that took too long. */
-const TOO_SLOW = 408;
+/** Milliseconds that a request may take, and for which it is sent again. */
+const PATIENCE_MS = 60_000;
 
 export const RUN_AGAIN = 'Run the same command again to import the remaining plants.';
 
-/** @throws Error in words */
-export type Send = (path: string, expected: RegExp, body?: string) => Promise<string>;
+/** @param body lines of JSON, for POST @throws Error in words */
+export type Send = (path: string, body?: string) => Promise<string>;
+
+/** `status` is 0 if there is no response, and `isOurs` says that it is JSON, unlike those of proxies. */
+interface Response {
+  readonly status: number;
+  readonly isOurs: boolean;
+  readonly text: string;
+}
 
 /**
- * Creates what sends requests to the service: GET, or POST of lines of JSON. Each is sent again for a minute if that may help.
- * A text that does not begin as expected is that of something else.
+ * Creates what sends requests to the service. Each is sent again for a minute if that may help.
  *
  * @param stop when it is aborted, nothing is sent again
  * @throws Error, saying what to do, if no service is known
  */
 export function remoteService(stop: AbortSignal): Send {
-  const { url, token, proxy } = serviceAddress();
-  const dispatcher = new EnvHttpProxyAgent({ httpProxy: '', ...proxy });
-  const headers = { Authorization: `Bearer ${token}`, Accept: 'application/x-ndjson, application/json;q=0.9' };
+  const { url, token, httpsProxy, noProxy } = serviceAddress();
+  const dispatcher = new EnvHttpProxyAgent({ httpProxy: '', httpsProxy, noProxy });
+  const types = { 'Content-Type': 'application/x-ndjson', Accept: 'application/x-ndjson, application/json;q=0.9' };
+  const options = { redirect: 'manual', dispatcher, headers: { Authorization: `Bearer ${token}`, ...types } } as const;
 
-  async function request(path: string, body: string | undefined) {
-    const limits = { redirect: 'manual', signal: AbortSignal.timeout(PATIENCE), dispatcher } as const;
-    const post = { method: 'POST', body: body ?? '', headers: { ...headers, 'Content-Type': 'application/x-ndjson' } };
-    const response = await fetch(url + path, { ...limits, ...(body === undefined ? { headers } : post) });
-    return { status: response.status, text: response.headers.get('location') ?? (await response.text()) };
+  async function request(path: string, body: string | undefined): Promise<Response> {
+    const method = body === undefined ? 'GET' : 'POST';
+    const signal = AbortSignal.timeout(PATIENCE_MS);
+    const response = await fetch(url + path, { ...options, method, signal, body: body ?? null });
+    const { status, headers } = response;
+    const isOurs = /^application\/(json|x-ndjson)/.test(headers.get('content-type') ?? '');
+    const text = await response.text();
+    if (status === 200 && isOurs) return { status, isOurs, text };
+    const said = isOurs ? JSON.parse(text).message : `${status} ${headers.get('location') ?? text.slice(0, 200)}`;
+    return { status, isOurs, text: visible(`${said}`.trim()) };
   }
 
-  return async (path, expected, body) => {
+  return async (path, body) => {
     for (let start = 0; ; await delay(1_000)) {
-      const { status, text } = await request(path, body).catch((error) => failure(url, error));
-      if (status === 200 && expected.test(text)) return text;
-      const { error, message = `${status || ''} ${text.slice(0, 200)}`.trim() } = errorIn(text);
-      const said = visible(message);
-      if (status !== NONE && status < 400) throw new Error(`${url} is not a Plant Store: it says ${said}`);
-      if (isDefinite(status)) throw new Error(error === undefined ? `${url}: ${said}` : said);
-      if (start === 0) say(`${url} cannot be used now (${said}): trying again for a minute`);
+      const { status, isOurs, text } = await request(path, body).catch((error) => failure(url, error));
+      if (status === 200 && isOurs) return text;
+      const isPassing = status === 0 || status === 408 || status === 429 || (status >= 500 && status !== 501);
+      if (!isPassing && isOurs) throw new Error(text);
+      if (!isPassing)
+        throw new Error(status < 400 ? `${url} is not a Plant Store: it says ${text}` : `${url}: ${text}`);
+      if (start === 0) say(`${url} cannot be used now (${text}): trying again for a minute`);
       start ||= performance.now();
-      if (stop.aborted || performance.now() - start > PATIENCE) throw new Error(`${url}: ${said}. ${RUN_AGAIN}`);
+      if (stop.aborted || performance.now() - start > PATIENCE_MS) throw new Error(`${url}: ${text}. ${RUN_AGAIN}`);
     }
   };
 }
 
 /** @throws Error if the certificate of the service is not trusted: that stays so */
-function failure(url: string, error: Error & { readonly cause?: { readonly code?: string } }) {
+function failure(url: string, error: Error & { readonly cause?: { readonly code?: string } }): Response {
   const { code = '' } = error.cause ?? {};
-  if (!/CERT|SIGNATURE/.test(code))
-    return { status: error.name === 'TimeoutError' ? TOO_SLOW : NONE, text: `${error.cause ?? error}` };
-  throw new Error(
-    `${url}: its certificate is not trusted (${code}). Set NODE_EXTRA_CA_CERTS to a PEM file of its certificate authority`,
-  );
+  if (!/CERT|SIGNATURE/.test(code)) return { status: 0, isOurs: false, text: visible(`${error.cause ?? error}`) };
+  const advice = 'Set NODE_EXTRA_CA_CERTS to a PEM file of its certificate authority';
+  throw new Error(`${url}: its certificate is not trusted (${code}). ${advice}`);
 }
-
-/** An error of the service; nothing if the text is another, as that of a proxy may be. */
-function errorIn(text: string): { readonly error?: number; readonly message?: string } {
-  try {
-    return JSON.parse(text) ?? {};
-  } catch {
-    return {};
-  }
-}
-
-/** Whether the same request would get the same response again. */
-const isDefinite = (status: number) =>
-  status === 501 || (status !== NONE && status < 500 && status !== TOO_SLOW && status !== 429);
 
 const ADDRESS = {
   PLANT_STORE_URL: [rules.httpUrl],
@@ -89,14 +82,14 @@ const ADDRESS = {
 
 /** The service of PLANT_STORE_URL, or else that of this folder, whose token goes nowhere else. @throws Error if none is known */
 function serviceAddress() {
+  const variables = readVariables(ADDRESS, environment(), (values) => values);
   const {
     PLANT_STORE_URL: url,
     PLANT_STORE_TOKEN: token,
     HTTPS_PROXY: httpsProxy = '',
     NO_PROXY: noProxy = '',
-  } = readVariables(ADDRESS, environment(), (values) => values);
-  const proxy = { httpsProxy, noProxy };
-  if (url && token) return { url: url.replace(/\/$/, ''), token, proxy };
+  } = variables;
+  if (url && token) return { url: url.replace(/\/$/, ''), token, httpsProxy, noProxy };
   const advice = 'set PLANT_STORE_URL and PLANT_STORE_TOKEN';
   if (url || token) throw new Error(`${advice}, or neither of them`);
   const { HOST, PORT, tokens, ownTokenFolder } = readConfig();
@@ -107,5 +100,5 @@ function serviceAddress() {
   const own = configured?.token ?? (existsSync(file) ? readFileSync(file, 'utf8').trim() : undefined);
   if (!own) throw new Error(`no token of this folder may create plants: start the service, or ${advice}`);
   if (PORT === 0) throw new Error(`PORT is 0, so only the service knows where it listens: ${advice}`);
-  return { url: `http://${host.includes(':') ? `[${host}]` : host}:${PORT}`, token: own, proxy };
+  return { url: `http://${host.includes(':') ? `[${host}]` : host}:${PORT}`, token: own, httpsProxy, noProxy };
 }

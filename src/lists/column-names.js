@@ -18,7 +18,7 @@ export function plain(name = '') {
 /** Columns by what they may be. @typedef {Record<'id' | 'name' | 'tag' | 'genus' | 'species', number[]>} Roles */
 
 /** The columns of each role by what a row calls them. @returns {Roles} */
-export function rolesIn(/** @type {{ cells: (string | undefined)[] }} */ { cells }) {
+export function rolesIn(/** @type {(string | undefined)[]} */ cells) {
   const names = cells.map(plain);
   const called = (/** @type {string[]} */ all) => names.flatMap((name, n) => (all.includes(name) ? [n] : []));
   return /** @type {Roles} */ (

@@ -6,53 +6,65 @@ import { asks } from './encodings.js';
 
 /** Columns by their numbers, from 0. `name` has several if its parts are in several; `id` and `tag` are -1 if none is. */
 /** @typedef {{ id: number, name: number[], tag: number }} Columns */
-/** `header` is the row of the names, 0 for none; `head` is its text, `start` is where the records begin, and `row` the first. */
-/** @typedef {Columns & { separator: string, names: string[], header: number, head: string, start: number, row: number }} Layout */
-/** `columns` as in `id=Nr,name=Genus+Species`; `header` is the row that names them. */
-/** @typedef {{ columns?: string | undefined, header?: number | undefined, isNumbered?: boolean, replaces?: boolean }} Said */
+/**
+ * `header` is the row of the names, 0 for none, and `head` its text; `start` is where the records begin, and `row` the first.
+ * `doubt` asks for what the list does not show for certain: then the columns are proposals.
+ *
+ * @typedef {Columns & { separator: string, names: string[], header: number, head: string, start: number, row: number,
+ *   doubt: Error | undefined }} Layout
+ */
+/** `columns` as in `id=Nr,name=Genus+Species`; `header` is the row that names them, 0 for none. */
+/** @typedef {{ columns?: string | undefined, header?: number, isNumbered?: boolean, replaces?: boolean }} Said */
+/** @typedef {{ cells: (string | undefined)[], number: number, start: number, end: number }} Row */
+/** @typedef {(option: 'columns' | 'ids-from', question: string) => void} Ask */
 
 const WHOLE = /^(0|-?[1-9]\d{0,18})$/;
 /** Rows in which a line of names is looked for, and rows and characters whose content says what a column is. */
-const [SEARCHED, LOOKED_AT, HEAD] = [20, 10_000, 2_000_000];
+const [HEADER_ROWS_MAX, ROWS_MAX, CHARACTERS_MAX] = [20, 10_000, 2_000_000];
 
-/** @typedef {{ cells: (string | undefined)[], number: number, start: number, end: number }} Row */
+const cellIn = (/** @type {Row} */ { cells }, /** @type {number} */ column) => cells[column]?.trim() ?? '';
+const hasNumber = (/** @type {Row} */ { cells }) => cells.some((cell) => /^[-+\d.,]+$/.test(cell?.trim() ?? ''));
 
 /**
  * Finds what the columns are.
  *
+ * @param {string} text
  * @param {Said} said
  * @returns {Layout}
- * @throws Error for people, whose cause is the option that says what the list does not show for certain
+ * @throws Error for people if the list is empty, or has no such columns
  */
-export function findLayout(/** @type {string} */ text, said = {}) {
+export function understand(text, said = {}) {
   const [line = '', own] = /^"?sep=(.)"?\r?\n/.exec(text) ?? [];
   const tables = (own ? [own] : separators).map((separator) => {
     const rows = rowsOf(text, separator, line.length);
-    return { separator, rows, ...headerOf(rows, said) };
+    return { separator, rows, ...headerOf(rows, said.columns) };
   });
   const [table] = tables.sort((a, b) => b.known - a.known || width(b.rows) - width(a.rows));
-  const [first] = table?.rows ?? [];
+  const [first, ...others] = table?.rows ?? [];
   if (table === undefined || first === undefined) throw new Error('the list is empty');
-  const { rows, header, separator } = table;
+  const questions = /** @type {Parameters<Ask>[]} */ ([]);
+  const ask = (/** @type {Parameters<Ask>} */ ...question) => void questions.push(question);
   const named = (/** @type {string | undefined} */ cell, /** @type {number} */ n) =>
     `${n + 1}: ${(cell ?? '').slice(0, 40)}`;
-  const shown = first.cells.slice(0, 20).map(named).join(', ');
-  if (said.columns === undefined && table.known === 0)
-    throw asks('columns', `No row has known names of columns. The first one has ${shown}.`);
-  if (header === undefined) throw asks('header', `Does row ${first.number} name the columns? It has ${shown}.`);
-  const top = rows.find(({ number }) => number === header) ?? first;
-  const records = rows.filter(({ number }) => number > header);
-  const columns = said.columns === undefined ? foundColumns(top, records, said) : saidColumns(said.columns, top);
-  if (said.isNumbered ? columns.id >= 0 : columns.id < 0)
-    throw asks(
-      'ids-from',
-      said.isNumbered ? 'A list gets new numbers, or has a column of ids, not both.' : 'No column is the id.',
-    );
-  if (said.replaces && said.columns === undefined && plain(top.cells[columns.tag]) !== 'tag')
-    throw asks('columns', 'Which column is the tag? Without one (tag=), plants that are replaced lose theirs.');
-  const names = top.cells.map((name, n) => (header === 0 ? `column ${named(name, n)}` : (name ?? '')));
+  if (table.known === 0 && said.columns === undefined) {
+    const cells = first.cells.slice(0, 20).map(named).join(', ');
+    ask('columns', `No row has known names of columns. The first one has ${cells}.`);
+  }
+  const isName = said.columns === undefined && !hasNumber(first) && others.some(hasNumber);
+  const header = said.header ?? table.header ?? (isName ? first.number : 0);
+  const top = table.rows.find(({ number }) => number === header) ?? first;
+  const records = table.rows.filter(({ number }) => number > header);
+  const names = top.cells.map((cell, n) => (header === 0 ? `column ${named(cell, n)}` : (cell ?? '').trim()));
+  const { isNumbered = false } = said;
+  const columns = said.columns ? saidColumns(said.columns, top) : foundColumns(names, records, isNumbered, ask);
+  if (isNumbered && columns.id >= 0) ask('ids-from', 'A list gets new numbers, or has a column of ids, not both.');
+  if (!isNumbered && columns.id < 0) ask('ids-from', 'No column is the id.');
+  if (said.replaces && said.columns === undefined && plain(names[columns.tag]) !== 'tag')
+    ask('columns', 'Which column is the tag? Without one (tag=), plants that are replaced lose theirs.');
   const [start, head] = header === 0 ? [line.length, ''] : [top.end, text.slice(top.start, top.end)];
-  return { ...columns, separator, names, header, head, start, row: header + 1 };
+  const [[option] = []] = questions;
+  const doubt = option && asks(option, questions.map(([, question]) => question).join(' '));
+  return { ...columns, separator: table.separator, names, header, head, start, row: header + 1, doubt };
 }
 
 const width = (/** @type {Row[]} */ [first]) => first?.cells.length ?? 0;
@@ -60,104 +72,88 @@ const width = (/** @type {Row[]} */ [first]) => first?.cells.length ?? 0;
 /** The first rows of a list, without blank ones. @returns {Row[]} */
 function rowsOf(/** @type {string} */ text, /** @type {string} */ separator, /** @type {number} */ start) {
   const rows = [];
-  const head = text.slice(0, HEAD);
-  for (let at = start, number = 1; at < head.length && rows.length < LOOKED_AT; number++) {
+  const head = text.slice(0, CHARACTERS_MAX);
+  for (let at = start, number = 1; at < head.length && rows.length < ROWS_MAX; number++) {
     const { cells, end, problem } = readRecord(head, separator, at);
-    if (problem === 'open' || (end === HEAD && end < text.length)) break;
+    if (problem === 'open' || (end === CHARACTERS_MAX && end < text.length)) break;
     if (cells.some((cell) => cell?.trim())) rows.push({ cells, number, start: at, end });
     at = end;
   }
   return rows;
 }
 
-/** Which row names the columns, 0 for none, and undefined if that is not certain; and how many names are known. */
-function headerOf(/** @type {Row[]} */ rows, /** @type {Said} */ { columns = '', header }) {
-  const known = rows.slice(0, SEARCHED).map((row) => {
-    const { id, name, tag, species } = rolesIn(row);
+/** The row that names the columns, if one does, and how many of them are known. */
+function headerOf(/** @type {Row[]} */ rows, said = '') {
+  const columns = said.split(',').flatMap((part) => part.replace(/^.*?=/, '').split('+'));
+  const names = columns.map((name) => name.trim()).filter((name) => !/^\d*$/.test(name));
+  const top = rows.find((row) => names.every((name) => row.cells.some((cell) => cell?.trim() === name)));
+  if (names.length > 0) return { header: top?.number, known: top ? names.length : 0 };
+  const counts = rows.slice(0, HEADER_ROWS_MAX).map((row) => {
+    const { id, name, tag, species } = rolesIn(row.cells);
     return name.length + species.length > 0 ? [id, name, tag, species].filter((found) => found.length > 0).length : 0;
   });
-  const said = columns.split(',').flatMap((part) => part.replace(/^.*?=/, '').split('+'));
-  const names = said.map((name) => name.trim()).filter((name) => !/^\d*$/.test(name));
-  const named = rows.find(({ cells }) => names.every((name) => cells.some((cell) => cell?.trim() === name)));
-  const most = names.length > 0 ? (named ? 9 : 0) : Math.max(0, ...known);
-  if (header !== undefined) return { header, known: most };
-  if (names.length > 0) return { header: named?.number, known: most };
-  // With a name alone it may be a title, or a plant.
-  if (most > 0) return { header: rows[known.indexOf(most)]?.number, known: most };
-  const [first, ...others] = rows.map(({ cells }) => cells.some((cell) => /^[-+\d.,]+$/.test(cell?.trim() ?? '')));
-  if (first) return { header: 0, known: 0 };
-  return { header: others.includes(true) ? rows[0]?.number : undefined, known: 0 };
+  const known = Math.max(0, ...counts);
+  return { header: known > 0 ? rows[counts.indexOf(known)]?.number : undefined, known };
 }
 
 /** The columns that a person says. @returns {Columns} @throws Error if one is not there */
 function saidColumns(/** @type {string} */ said, /** @type {Row} */ { cells }) {
-  const roles = {
-    id: /** @type {number[]} */ ([]),
-    name: /** @type {number[]} */ ([]),
-    tag: /** @type {number[]} */ ([]),
-  };
+  const columns = /** @type {Record<string, number[]>} */ ({});
   for (const part of said.split(',')) {
     const [, role, names = ''] = /^(id|name|tag)=(.*)$/.exec(part.trim()) ?? [];
     if (!role)
       throw asks('columns', `${part} is no column: write id=, name= or tag= and the names or numbers of columns.`);
-    roles[/** @type {keyof typeof roles} */ (role)] = names
-      .split('+')
-      .filter(Boolean)
-      .map((name) => {
-        const at = cells.findIndex((cell) => cell?.trim() === name.trim());
-        const column = at < 0 && /^\d+$/.test(name) ? Number(name) - 1 : at;
-        if (column < 0 || column >= cells.length) throw asks('columns', `No column is called ${name}.`);
-        return column;
-      });
+    columns[role] = names.split('+').flatMap((name) => {
+      const own = name.trim();
+      const column = /^\d+$/.test(own) ? Number(own) - 1 : cells.findIndex((cell) => cell?.trim() === own);
+      if (own !== '' && !(column in cells)) throw asks('columns', `No column is called ${own}.`);
+      return own === '' ? [] : column;
+    });
   }
-  if (roles.name.length === 0) throw asks('columns', 'Which column is the name?');
-  return { id: roles.id[0] ?? -1, name: roles.name, tag: roles.tag[0] ?? -1 };
-}
-
-/** @returns {Columns} @throws Error that asks for what is not certain */
-function foundColumns(/** @type {Row} */ top, /** @type {Row[]} */ records, /** @type {Said} */ { isNumbered }) {
-  const { id: ids, name: named, tag: tags, genus, species } = rolesIn(top);
-  const call = (/** @type {number[]} */ columns) => columns.map((n) => top.cells[n]?.trim()).join(' or ');
-  const one = (/** @type {string} */ role, /** @type {number[]} */ columns) => {
-    if (columns.length > 1) throw asks('columns', `Which column is the ${role}: ${call(columns)}?`);
-    return columns[0] ?? -1;
-  };
-  const cellsOf = (/** @type {number} */ column) => records.map(({ cells }) => cells[column]?.trim() ?? '');
-  const name = named.length > 0 ? [one('name', named)] : nameParts(one('name', genus), one('name', species), cellsOf);
-  if (name.length === 0) throw asks('columns', `Which columns are the name: ${call([...genus, ...species])}?`);
-  const isDarwinCore = top.cells.some((cell) => /^(dwc:)?(basisOfRecord|occurrenceID)$/i.test(cell?.trim() ?? ''));
-  const isTag = (/** @type {number} */ n) => !name.includes(n) && !(isDarwinCore && plain(top.cells[n]) === 'type');
-  const tag = one('tag', tags.filter(isTag));
-  const wholes = (/** @type {number} */ n) => cellsOf(n).filter((cell) => WHOLE.test(cell));
-  const isUnique = (/** @type {number} */ n) => new Set(wholes(n)).size === wholes(n).length;
-  const numbers = top.cells.flatMap((_, n) =>
-    records.length > 0 && wholes(n).length === records.length && isUnique(n) ? [n] : [],
-  );
-  const isOurs = plain(top.cells[ids[0] ?? -1]) === 'id';
-  if (isNumbered) {
-    if (!isOurs && numbers.length === 0) return { id: -1, name, tag };
-    throw asks(
-      'columns',
-      `${call(isOurs ? ids : numbers)} has whole numbers. If they are the ids, leave --ids-from out.`,
-    );
-  }
-  const id = one('id', ids.length > 1 ? ids.filter((n) => numbers.includes(n)) : ids);
-  if (id < 0 && numbers.length > 0)
-    throw asks('columns', `Is ${call(numbers)} the id? It has whole numbers, each once.`);
-  if (id < 0 || (!isOurs && records.length > 0 && wholes(id).length === 0))
-    throw asks('ids-from', id < 0 ? 'No column is the id.' : `${call([id])} has no whole numbers.`);
-  if (!isOurs && !isUnique(id)) throw asks('columns', `Is ${call([id])} the id? It has some numbers several times.`);
+  const { id: [id = -1] = [], name = [], tag: [tag = -1] = [] } = columns;
+  if (name.length === 0) throw asks('columns', 'Which column is the name?');
   return { id, name, tag };
 }
 
-/** The columns that make a name, of a list that has none for it; none if that is not certain. */
-function nameParts(
-  /** @type {number} */ genus,
-  /** @type {number} */ species,
-  /** @type {(column: number) => string[]} */ cellsOf,
-) {
-  if (species < 0) return [];
-  const genera = cellsOf(genus);
-  if (genus < 0 || cellsOf(species).every((cell, n) => cell.startsWith(genera[n] ?? ''))) return [species];
-  return cellsOf(species).every((cell) => /^(?!\p{Lu})/u.test(cell)) ? [genus, species] : [];
+/** @param {string[]} names @param {Row[]} records @param {boolean} isNumbered @param {Ask} ask @returns {Columns} */
+function foundColumns(names, records, isNumbered, ask) {
+  const { id: ids, name: whole, tag: tags, genus, species } = rolesIn(names);
+  const call = (/** @type {number[]} */ columns) => columns.map((n) => names[n]).join(' or ');
+  const one = (/** @type {string} */ role, /** @type {number[]} */ columns) => {
+    if (columns.length > 1) ask('columns', `Which column is the ${role}: ${call(columns)}?`);
+    return columns.slice(0, 1);
+  };
+  let name = one('name', whole);
+  if (name.length === 0) {
+    const [[genusAt = -1], [speciesAt = -1]] = [one('name', genus), one('name', species)];
+    const isWhole = (/** @type {Row} */ row) => cellIn(row, speciesAt).startsWith(cellIn(row, genusAt));
+    const isPart = (/** @type {Row} */ row) => /^(?!\p{Lu})/u.test(cellIn(row, speciesAt));
+    name = [records.every(isWhole) ? -1 : genusAt, speciesAt].filter((n) => n >= 0);
+    if (name.length !== 1 && !(name.length === 2 && records.every(isPart)))
+      ask('columns', `Which columns are the name${name.length > 0 ? `: ${call(name)}` : ''}?`);
+  }
+  const isDarwinCore = names.some((own) => /^(dwc:)?(basisOfRecord|occurrenceID)$/i.test(own));
+  const isTag = (/** @type {number} */ n) => !name.includes(n) && !(isDarwinCore && plain(names[n]) === 'type');
+  const [tag = -1] = one('tag', tags.filter(isTag));
+  const wholes = (/** @type {number} */ n) => records.map((row) => cellIn(row, n)).filter((cell) => WHOLE.test(cell));
+  const isUnique = (/** @type {number} */ n) => new Set(wholes(n)).size === wholes(n).length;
+  const isWhole = (/** @type {number} */ n) => records.length > 0 && records.every((row) => WHOLE.test(cellIn(row, n)));
+  const numbers = [...names.keys()].filter((n) => isWhole(n) && isUnique(n));
+  const isOurs = plain(names[ids[0] ?? -1]) === 'id';
+  if (isNumbered) {
+    const columns = isOurs ? ids : numbers;
+    if (columns.length > 0)
+      ask('columns', `${call(columns)} has whole numbers. If they are the ids, leave --ids-from out.`);
+    return { id: -1, name, tag };
+  }
+  const [id = -1] = one('id', ids.length > 1 ? ids.filter((n) => numbers.includes(n)) : ids);
+  if (id < 0 && numbers[0] !== undefined) {
+    ask('columns', `Is ${call(numbers)} the id? It has whole numbers, each once.`);
+    return { id: numbers[0], name, tag };
+  }
+  if (id < 0 || isOurs) return { id, name, tag };
+  if (!isUnique(id)) ask('columns', `Is ${call([id])} the id? It has some numbers several times.`);
+  if (records.length === 0 || wholes(id).length > 0) return { id, name, tag };
+  ask('ids-from', `${call([id])} has no whole numbers.`);
+  return { id: -1, name, tag };
 }

@@ -2,51 +2,56 @@ import { readRecord } from '../formats/csv.js';
 
 /* The records of a list. */
 
-/** @import { Layout } from './columns.js' */
+/** @import { Columns, Layout } from './columns.js' */
 /** A record: its row as a spreadsheet counts them, its text, and what it is as a line of NDJSON, or why it is no plant. */
 /** @typedef {{ row: number, raw: string, name?: string, line?: string, problem?: string }} ListRecord */
 /** @typedef {{ id: bigint, name: string, tag?: string }} Plant */
 
 /** A whole number. The service refuses those with too many digits. */
 const WHOLE = /^(0|-?[1-9]\d{0,29})$/;
+/** Characters of a line of JSON; the service takes as many bytes. */
+const LINE_LENGTH_MAX = 64 * 1024;
 
 /**
- * Reads the records of a list: of CSV, or lines of JSON where it has no layout.
- *
- * @param {Layout | undefined} layout
- * @param {bigint} [idsFrom] the id of the first record: the others follow it, refused ones, too
- * @throws Error if a quote is never closed, or a line of a list that is to be numbered has an id
- */
-export const recordsOf = (/** @type {string} */ text, layout, idsFrom) =>
-  layout ? csvRecords(text, layout, idsFrom) : jsonRecords(text, idsFrom);
-
-/**
- * An empty cell is none, and "" an empty text. Rows that have only empty cells are left out.
+ * Reads the records of a list: of CSV, or lines of JSON where it has no layout. Rows that have only empty cells are left out.
  *
  * @param {string} text
- * @param {Layout} layout
- * @param {bigint} [idsFrom]
+ * @param {Layout | undefined} layout
+ * @param {bigint} [idsFrom] the id of the first record: the others follow it, refused ones, too
  * @returns {Generator<ListRecord>}
+ * @throws Error if a quote is never closed, or a line of a list that is to be numbered has an id
  */
-function* csvRecords(text, layout, idsFrom) {
+export function* recordsOf(text, layout, idsFrom) {
   let next = idsFrom;
-  for (let { start: at, row } = layout; at < text.length; row++) {
-    const { cells, end, problem: quotes } = readRecord(text, layout.separator, at);
-    if (quotes === 'open') throw new Error(`row ${row}: a quote is never closed`);
+  for (let { start: at, row } = layout ?? { start: 0, row: 1 }; at < text.length; row++) {
+    const csv = layout && readRecord(text, layout.separator, at);
+    if (csv?.problem === 'open') throw new Error(`row ${row}: a quote is never closed`);
+    const end = csv?.end ?? (text.indexOf('\n', at) + 1 || text.length);
     const raw = text.slice(at, end);
     at = end;
-    if (!cells.some((cell) => cell?.trim() || cell === '')) continue;
-    const parts = layout.name.flatMap((n) => cells[n] ?? []);
-    const id = next === undefined ? cells[layout.id]?.trim() : `${next++}`;
-    const name = layout.name.length > 1 ? parts.filter(Boolean).join(' ') : parts[0];
-    const problem = quotes ? 'quotes must enclose a whole cell, and be doubled within it' : problemOf(id, name);
-    if (problem || name === undefined) yield { row, raw, problem: problem ?? 'name is missing' };
-    else yield { row, raw, name, line: lineOf(`${id}`, name, cells[layout.tag]) };
+    if (csv ? !csv.cells.some((cell) => cell?.trim() || cell === '') : raw.trim() === '') continue;
+    const id = next === undefined ? undefined : `${next++}`;
+    const record = csv?.problem
+      ? { problem: 'quotes must enclose a whole cell, and be doubled within it' }
+      : csv && layout
+        ? plantOfCells(csv.cells, layout, id)
+        : plantOfJson(raw.trim(), row, id);
+    const isLong = (record.line?.length ?? 0) > LINE_LENGTH_MAX;
+    yield { row, raw, ...(isLong ? { problem: `a record has at most ${LINE_LENGTH_MAX} characters` } : record) };
   }
 }
 
-const lineOf = (/** @type {string} */ id, /** @type {string} */ name, /** @type {string | undefined} */ tag) =>
-  `{"id":${id},"name":${JSON.stringify(name)}${tag === undefined ? '' : `,"tag":${JSON.stringify(tag)}`}}`;
+/** An empty cell is none, and "" an empty text. @param {(string | undefined)[]} cells @param {Columns} columns @param {string} [number] */
+function plantOfCells(cells, columns, number) {
+  const parts = columns.name.flatMap((n) => cells[n] ?? []);
+  const [name] = parts.length > 1 ? [parts.filter(Boolean).join(' ')] : parts;
+  const id = number ?? cells[columns.id]?.trim();
+  const problem = problemOf(id, name);
+  if (problem !== undefined || name === undefined) return { problem: problem ?? 'name is missing' };
+  const tag = cells[columns.tag];
+  const end = tag === undefined ? '' : `,"tag":${JSON.stringify(tag)}`;
+  return { name, line: `{"id":${id},"name":${JSON.stringify(name)}${end}}` };
+}
 
 /** What is wrong with an id, for people who keep a list in a spreadsheet. */
 function problemOf(id = '', name = '') {
@@ -58,32 +63,13 @@ function problemOf(id = '', name = '') {
   return `id must be a whole number, not ${shown}${isRounded ? ': a spreadsheet has rounded it' : ''}`;
 }
 
-/** Of a line of JSON; the service takes as many bytes. */
-const LONGEST = 64 * 1024;
-
-/** The lines are sent as they are. @param {string} text @param {bigint} [idsFrom] @returns {Generator<ListRecord>} */
-function* jsonRecords(text, idsFrom) {
-  let next = idsFrom;
-  for (let [at, row] = [0, 1]; at < text.length; row++) {
-    const end = text.indexOf('\n', at) + 1 || text.length;
-    const raw = text.slice(at, end);
-    at = end;
-    const line = raw.trim();
-    if (line === '') continue;
-    const id = next === undefined ? undefined : next++;
-    if (line.length > LONGEST) {
-      yield { row, raw, problem: `a record has at most ${LONGEST} characters` };
-      continue;
-    }
-    if (id === undefined) {
-      yield { row, raw, line };
-      continue;
-    }
-    const plant = parsed(line);
-    if (plant?.id !== undefined) throw new Error(`row ${row} has an id: --ids-from is for lists without ids`);
-    if (typeof plant?.name !== 'string') yield { row, raw, problem: 'the line must be a JSON object with a name' };
-    else yield { row, raw, name: plant.name, line: line.replace('{', `{"id":${id},`) };
-  }
+/** Lines are sent as they are. @param {string} line @param {number} row @param {string} [number] @returns {Partial<ListRecord>} */
+function plantOfJson(line, row, number) {
+  if (number === undefined) return { line };
+  const [plant] = plantIn({ line });
+  if (plant === undefined) return { problem: 'the line must be a JSON object with a name' };
+  if (plant.id !== undefined) throw new Error(`row ${row} has an id: --ids-from is for lists without ids`);
+  return { name: plant.name, line: line.replace('{', `{"id":${number},`) };
 }
 
 /** Parses JSON with all digits of its ids, which JSON.parse would round. @returns {unknown} */
@@ -93,7 +79,7 @@ export const parseExactly = (/** @type {string} */ text) =>
   );
 
 /** The plant of a record, as far as it can be seen here; none if it is none. @returns {Plant[]} */
-export function plantIn(/** @type {ListRecord} */ { line = '' }) {
+export function plantIn(/** @type {Pick<ListRecord, 'line'>} */ { line = '' }) {
   try {
     const plant = /** @type {Plant | null} */ (parseExactly(line));
     return typeof plant?.name === 'string' ? [plant] : [];
@@ -104,12 +90,3 @@ export function plantIn(/** @type {ListRecord} */ { line = '' }) {
 
 /** A name without outer and repeated spaces: plants whose names differ by these alone are the same to people. */
 export const folded = (/** @type {string} */ name) => name.trim().replace(/\s+/g, ' ');
-
-/** @returns {{ id?: unknown, name?: unknown } | null} */
-function parsed(/** @type {string} */ line) {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return null;
-  }
-}

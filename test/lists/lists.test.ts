@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
-import { textOf } from '../../src/cli/list-source.ts';
+import { understandList } from '../../src/cli/list-source.ts';
 import { batchesOf, outcomeOf } from '../../src/lists/batches.js';
-import { findLayout } from '../../src/lists/columns.js';
+import { understand } from '../../src/lists/columns.js';
 import { candidates, decodedList } from '../../src/lists/encodings.js';
 import { plantIn, recordsOf } from '../../src/lists/records.js';
 import {
@@ -17,12 +17,12 @@ import {
 type Said = NonNullable<CollectorsList['said']>;
 
 function read(list: Uint8Array, said: Said = {}) {
-  const { encoding, columns, header, 'ids-from': from } = said;
+  const { encoding, columns, 'ids-from': from } = said;
   const idsFrom = from === undefined ? undefined : BigInt(from);
   const { text } = decodedList(list, encoding);
   if (text.startsWith('{')) return [...recordsOf(text, undefined, idsFrom)];
-  const number = header === undefined ? undefined : Number(header);
-  const layout = findLayout(text, { columns, header: number, isNumbered: from !== undefined });
+  const layout = understand(text, { columns, isNumbered: from !== undefined });
+  if (layout.doubt) throw layout.doubt;
   return [...recordsOf(text, layout, idsFrom)];
 }
 
@@ -58,16 +58,17 @@ test.each([...collectorsLists, ...officeLists])(
 );
 
 test.each(workbooks)('is read from a workbook as from CSV: $name', async ({ list, asks = [], said = {}, plants }) => {
-  for (const cause of asks) await expect(textOf(list, {})).rejects.toMatchObject({ cause });
-  expect(words(readText((await textOf(list, said)).text))).toEqual(plants);
+  for (const cause of asks) await expect(understandList(list, {})).rejects.toMatchObject({ cause });
+  const { text, layout } = await understandList(list, said);
+  expect(words([...recordsOf(text, layout)])).toEqual(plants);
 });
 
 test('a workbook that is none, or of another program, says how to save it', async () => {
   const [archive, office] = ['PK\x03\x04', 'PK\x03\x04mimetypeapplication/vnd.oasis.opendocument'].map((text) =>
     Buffer.from(text),
   );
-  await expect(textOf(archive as Buffer, {})).rejects.toThrow('cannot be read');
-  await expect(textOf(office as Buffer, {})).rejects.toThrow('save it as .xlsx, or as CSV');
+  await expect(understandList(archive as Buffer, {})).rejects.toThrow('cannot be read');
+  await expect(understandList(office as Buffer, {})).rejects.toThrow('save it as .xlsx, or as CSV');
 });
 
 describe('an encoding', () => {
@@ -109,7 +110,7 @@ describe('columns', () => {
     ['Genus,Species,No.\nRosa,canina,1\nSalix,× fragilis,2\n', {}, ['1 Rosa canina', '2 Salix × fragilis']],
     ['id,name,type\n1,a,b\n2,c,\n', { columns: 'id=1,name=type+name' }, ['1 b a', '2 c']],
     ['7,Ficus\n8,Rosa\n', { columns: 'id=1,name=2' }, ['7 Ficus', '8 Rosa']],
-    ['Titel\nx,y\n7,Ficus\n', { columns: 'id=1,name=2', header: '2' }, ['7 Ficus']],
+    ['Titel\nx,y\n7,Ficus\n', { columns: 'id=x,name=y' }, ['7 Ficus']],
     ['"Pflanzen-\nnummer";Name\n7;Rosa\n', { columns: 'id=1,name=Name' }, ['7 Rosa']],
     [' ID ,NAME\n 7 ,Rosa\n', {}, ['7 Rosa']],
     ['name\nRosa\n\nFicus\n', { 'ids-from': '9007199254740993' }, ['9007199254740993 Rosa', '9007199254740994 Ficus']],
@@ -133,8 +134,7 @@ describe('columns', () => {
     ['Plant,Nazwa,Nr\na,b,1\n', {}, 'columns', 'Which column is the name: Plant or Nazwa?'],
     ['Genus,Species,Nr\nRosa,Canina,1\n', {}, 'columns', 'Which columns are the name: Genus or Species?'],
     ['id,name,Family,Kategorie\n1,a,b,c\n', {}, 'columns', 'Which column is the tag: Family or Kategorie?'],
-    ['a,b\n', { columns: 'id=1,name=2' }, 'header', 'Does row 1 name the columns?'],
-    ['id,name\n', { columns: 'id=1,name=colour' }, 'header', 'Does row 1 name the columns?'],
+    ['id,name\n', { columns: 'id=1,name=colour' }, 'columns', 'No column is called colour.'],
     ['id,name\n', { columns: 'id=1,name=3' }, 'columns', 'No column is called 3.'],
     [
       'id,name\n',
@@ -152,9 +152,10 @@ describe('columns', () => {
   test('of a list that replaces plants must have a tag that is called so, or is said', () => {
     const replaces = { replaces: true };
     const question = expect.objectContaining({ cause: 'columns' });
-    for (const list of ['id,name\n', 'id,name,type\n']) expect(() => findLayout(list, replaces)).toThrow(question);
-    expect(findLayout('id,name\n', { ...replaces, columns: 'id=1,name=2,tag=' })).toMatchObject({ tag: -1 });
-    expect(findLayout('id,name,tag\n', replaces)).toMatchObject({ tag: 2 });
+    for (const list of ['id,name\n', 'id,name,type\n'])
+      expect(understand(list, replaces)).toMatchObject({ doubt: question });
+    expect(understand('id,name\n', { ...replaces, columns: 'id=1,name=2,tag=' })).toMatchObject({ tag: -1 });
+    expect(understand('id,name,tag\n', replaces)).toMatchObject({ tag: 2, doubt: undefined });
   });
 });
 
@@ -175,7 +176,7 @@ describe('records', () => {
 
   test('go in batches of bounded size, whose refusals are those of rows', () => {
     const list = `id,name\n${Array.from({ length: 2_500 }, (_, n) => `${n % 1_000 === 7 ? 'x' : n},a\n`).join('')}`;
-    const batches = [...batchesOf(recordsOf(list, findLayout(list)), ({ row }) => row === 10)];
+    const batches = [...batchesOf(recordsOf(list, understand(list)), ({ row }) => row === 10)];
     expect(batches.map(({ sent, problems, leftOut }) => [sent.length, problems.length, leftOut])).toEqual([
       [999, 1, 1],
       [999, 1, 0],
@@ -191,6 +192,6 @@ describe('records', () => {
     ]);
     expect(outcome).toMatchObject({ created: 998, records: 1_001 });
     const long = `id,name\n${Array.from({ length: 9 }, (_, n) => `${n},${'x'.repeat(60_000)}\n`).join('')}`;
-    for (const { lines } of batchesOf(recordsOf(long, findLayout(long)))) expect(lines.length).toBeLessThan(320_000);
+    for (const { lines } of batchesOf(recordsOf(long, understand(long)))) expect(lines.length).toBeLessThan(320_000);
   });
 });

@@ -1,5 +1,5 @@
 /** @import { List, Reading } from './list-reader.js' */
-import { findLayout } from '../../../src/lists/columns.js';
+import { understand } from '../../../src/lists/columns.js';
 import { byId, write } from '../dom.js';
 import { nodesOf } from '../texts.js';
 
@@ -35,7 +35,7 @@ export function fillForm({ file, encoding, encodings, sheets, sheet, layout }, f
   const { names, header, doubt } = layout;
   named.checked = header > 0;
   write('import-header', `${header || 1}`);
-  write('import-guessed', doubt);
+  write('import-guessed', doubt?.message ?? '');
   for (const field of /** @type {const} */ (['id', 'name', 'tag'])) {
     const columns = [layout[field]].flat();
     const value = columns.map((n) => n + 1 || '').join('+');
@@ -59,7 +59,7 @@ export function readForm(/** @type {List} */ list) {
   if (!form.checkValidity()) return undefined;
   const columns = Object.keys(NONE).map((field) => `${field}=${menu(field).value}`);
   const header = named.checked ? list.layout?.header || 1 : 0;
-  const layout = list.layout && findLayout(list.text, { columns: columns.join(), header, isNumbered: !hasIds });
+  const layout = list.layout && understand(list.text, { columns: columns.join(), header, isNumbered: !hasIds });
   const existing = !replaces.disabled && replaces.checked ? 'replace' : 'keep';
   const idsFrom = hasIds ? undefined : BigInt(from.value);
   return { list, layout, existing, idsFrom, skipsNames: !hasIds && skip.checked };

@@ -1,7 +1,6 @@
 /** @import { Layout } from '../../../src/lists/columns.js' */
-/** @import { Proposal } from '../../../src/lists/proposals.js' */
+import { understand } from '../../../src/lists/columns.js';
 import { candidates, decodedList } from '../../../src/lists/encodings.js';
-import { layoutOf } from '../../../src/lists/proposals.js';
 import { sheetText } from '../../../src/lists/workbooks.js';
 
 /**
@@ -9,7 +8,7 @@ import { sheetText } from '../../../src/lists/workbooks.js';
  * workbook, `layout` is that of CSV.
  *
  * @typedef {{ file: File, text: string, encoding: string, encodings: { encoding: string, sample: string }[],
- *   sheets: string[], sheet: string, layout: Proposal | undefined }} List
+ *   sheets: string[], sheet: string, layout: Layout | undefined }} List
  */
 /**
  * How a list is to be read and stored. `idsFrom` is the id of the first record of a list without ids, and `skipsNames` says
@@ -40,7 +39,7 @@ export async function readList(/** @type {File} */ file, /** @type {Chosen} */ c
   });
   const read = (await workbook(file, bytes, chosen)) ?? { sheets: [], sheet: '', ...decoded(bytes, chosen) };
   if (read.text.trim() === '') throw new Error('This list is empty.');
-  return { file, ...read, layout: /^\s*[{[]/.test(read.text) ? undefined : layoutOf(read.text) };
+  return { file, ...read, layout: /^\s*[{[]/.test(read.text) ? undefined : understand(read.text) };
 }
 
 /** A sheet as CSV; undefined if the list is no workbook. @param {File} file @param {Uint8Array} bytes @param {Chosen} chosen */
