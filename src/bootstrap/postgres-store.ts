@@ -7,7 +7,7 @@ import { registerEndpoints, registrationGate } from '../adapters/postgres/regist
 import { withAdvice } from '../adapters/postgres/schema/advice.ts';
 import { dialectOf, migrationGate, requireMigrations } from '../adapters/postgres/schema/schema-gate.ts';
 import { plantPurge } from '../adapters/sql/changes/purge.ts';
-import { readiness } from '../adapters/sql/readiness.ts';
+import { storeReadiness } from '../adapters/sql/readiness.ts';
 import { recentFailure } from '../adapters/sql/recent-failure.ts';
 import { foreground, runner } from '../adapters/sql/run.ts';
 import { sqlStore } from '../adapters/sql/store.ts';
@@ -51,7 +51,7 @@ export function openPostgresStore(
     description,
     // If the database does not respond now, the gate determines the dialect later.
     hasFeed: async () => (await dialectOf(database).catch(() => undefined))?.distributed === undefined,
-    ready: readiness(problemsNow, withAdvice, log),
+    ready: storeReadiness(problemsNow, withAdvice, log),
     positions: webhookPositions(run, names, ensureRegistered),
     endpointStates: singleFlight(endpointStates(run)),
     connections: connectionUse,

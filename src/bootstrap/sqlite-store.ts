@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { plantPurge } from '../adapters/sql/changes/purge.ts';
-import { readiness } from '../adapters/sql/readiness.ts';
+import { storeReadiness } from '../adapters/sql/readiness.ts';
 import { sqlStore } from '../adapters/sql/store.ts';
 import { endpointStates, enterEndpoints, webhookEndpoints } from '../adapters/sql/webhooks/endpoints.ts';
 import { webhookPositions } from '../adapters/sql/webhooks/positions.ts';
@@ -34,7 +34,7 @@ export async function openSqliteStore(
       ...sqlStore({ ...file, onInsert }),
       description: `the embedded database in ${resolve(dataDir)}`,
       hasFeed: async () => true,
-      ready: readiness(() => problemsIn(file, names), withAdvice, log),
+      ready: storeReadiness(() => problemsIn(file, names), withAdvice, log),
       positions: webhookPositions(file.run, names),
       endpointStates: singleFlight(endpointStates(file.run)),
       connections: () => ({}),

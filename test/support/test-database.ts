@@ -8,7 +8,7 @@ import { migrateUp } from '../../src/adapters/postgres/schema/migrator.ts';
 import { dialectOf } from '../../src/adapters/postgres/schema/schema-gate.ts';
 import { plantPurge } from '../../src/adapters/sql/changes/purge.ts';
 import type { Dialect } from '../../src/adapters/sql/dialect.ts';
-import { readiness } from '../../src/adapters/sql/readiness.ts';
+import { storeReadiness } from '../../src/adapters/sql/readiness.ts';
 import { type Executor, foreground, type Gate, runner } from '../../src/adapters/sql/run.ts';
 import { sqlStore } from '../../src/adapters/sql/store.ts';
 import type { NewPlant } from '../../src/domain/plant.ts';
@@ -106,7 +106,7 @@ export function runnerOn(database: Database, timeout = 20_000): Executor {
 
 /** What /ready says of a database, its log apart. @param endpoints those of webhooks */
 export function readinessOf(database: Database, endpoints: readonly string[] = []): Promise<string | undefined> {
-  return readiness(() => problemsIn(database, endpoints), withAdvice, { warn: () => {} })();
+  return storeReadiness(() => problemsIn(database, endpoints), withAdvice, { warn: () => {} })();
 }
 
 /** The purge of a database. */

@@ -10,7 +10,7 @@ import { singleFlight } from '../../runtime/single-flight.ts';
  * @param withAdvice adds what operators can do to its rejections
  * @param log gets each new problem once
  */
-export function readiness(
+export function storeReadiness(
   problemsNow: () => Promise<readonly (string | undefined)[]>,
   withAdvice: (error: unknown) => unknown,
   log: Pick<Logger, 'warn'>,

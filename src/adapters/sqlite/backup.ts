@@ -1,4 +1,4 @@
-import { closeSync, existsSync, mkdtempSync, openSync, renameSync, rmSync } from 'node:fs';
+import { closeSync, existsSync, mkdtempDisposableSync, openSync, renameSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { withDatabaseFile } from './command-file.ts';
@@ -17,17 +17,22 @@ export async function backUp(dataDir: string, target: string): Promise<void> {
   requireFree(target);
   try {
     // Each backup has its own folder: another backup may run, or may have been interrupted.
-    const folder = mkdtempSync(resolve(`${target}.unfinished-`));
+    const folder = mkdtempDisposableSync(resolve(`${target}.unfinished-`));
     try {
-      await copyInto(folder, dataDir, target);
+      const path = join(folder.path, FILE);
+      // SQLite accepts an empty file, which only this user may read.
+      closeSync(openSync(path, 'w', 0o600));
+      await withDatabaseFile(dataDir, ({ sql, run }) => run('reads', async () => copyDatabase(sql, path)));
+      syncPath(path);
+      requireFree(target);
+      renameSync(path, target);
     } finally {
-      rmSync(folder, { recursive: true });
+      folder.remove();
     }
     syncPath(dirname(resolve(target)));
   } catch (error) {
-    throw error instanceof FileError
-      ? error
-      : new FileError(`${target} cannot be written (${(error as Error).message})`);
+    if (error instanceof FileError) throw error;
+    throw new FileError(`${target} cannot be written (${(error as Error).message})`);
   }
 }
 
@@ -35,29 +40,15 @@ function requireFree(target: string): void {
   if (existsSync(target)) throw new FileError(`${target} exists already: name another file`);
 }
 
-async function copyInto(folder: string, dataDir: string, target: string): Promise<void> {
-  const path = join(folder, FILE);
-  // SQLite accepts an empty file, which only this user may read.
-  closeSync(openSync(path, 'w', 0o600));
-  await withDatabaseFile(dataDir, ({ sql, run }) =>
-    run('reads', async () => {
-      try {
-        copyDatabase(sql, path);
-      } catch (error) {
-        // The message about a full disk is about the disk of the database.
-        if (failureOf(error).isDiskFull) throw new FileError(`${target} cannot be written: its disk or quota is full`);
-        throw error;
-      }
-    }),
-  );
-  syncPath(path);
-  requireFree(target);
-  renameSync(path, target);
-}
-
 /** Copies an open database into an empty one. */
 export function copyDatabase(sql: DatabaseSync, target: string): void {
-  sql.prepare('vacuum into ?').run(target);
+  try {
+    sql.prepare('vacuum into ?').run(target);
+  } catch (error) {
+    // The message about a full disk is about the disk of the database.
+    if (!failureOf(error).isDiskFull) throw error;
+    throw new FileError('the copy cannot be written: its disk or quota is full', { cause: error });
+  }
   const copy = new DatabaseSync(target);
   try {
     copy.exec(RENEW_LOG);

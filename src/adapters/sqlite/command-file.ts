@@ -9,7 +9,7 @@ import { statementsOn } from './file/driver.ts';
 import { FileError, failureOf, withAdvice } from './file/failures.ts';
 import { isLocked } from './file/folder-lock.ts';
 import { requireVersion } from './file/schema.ts';
-import { isMissing, requireOwnWal, rewriteWal } from './file/wal.ts';
+import { hasDatabase, rewriteWal } from './file/wal.ts';
 
 /** What commands use of a file, beside the service or without it. */
 type CommandFile = Pick<OpenDatabase, 'sql' | 'run'>;
@@ -27,8 +27,7 @@ export async function withDatabaseFile<T>(
   stop?: AbortSignal,
 ): Promise<T> {
   const path = join(dataDir, FILE);
-  requireOwnWal(path);
-  if (isMissing(path)) {
+  if (!hasDatabase(path)) {
     throw new FileError(`there is no database in ${dataDir}: npm start creates one there, or set DATA_DIR`);
   }
   try {

@@ -1,9 +1,9 @@
 import { expect, jest, test } from '@jest/globals';
-import { readiness } from '../../../src/adapters/sql/readiness.ts';
+import { storeReadiness } from '../../../src/adapters/sql/readiness.ts';
 
 test('callers share a check that runs, and a problem is logged once, whatever number it has', async () => {
   const [warn, checks] = [jest.fn(), [['late for 5 s', 'full'], ['late for 6 s', 'full'], [undefined], ['full']]];
-  const ready = readiness(async () => checks.shift() ?? [], String, { warn });
+  const ready = storeReadiness(async () => checks.shift() ?? [], String, { warn });
   expect(await Promise.all([ready(), ready()])).toEqual(['late for 5 s; full', 'late for 5 s; full']);
   for (const words of ['late for 6 s; full', undefined, 'full']) expect(await ready()).toBe(words);
   expect(warn.mock.calls.map(([said]) => said)).toEqual([{ problem: 'late for 5 s; full' }, { problem: 'full' }]);

@@ -2,6 +2,7 @@ import {
   CompiledQuery,
   type DatabaseConnection,
   type Dialect,
+  DummyDriver,
   type QueryResult as KyselyResult,
   PostgresAdapter,
   PostgresIntrospector,
@@ -31,7 +32,10 @@ interface Supervisor {
   mayPrepare: boolean;
 }
 
-/** The function of Postgres whose warnings say that a commit has stopped waiting for its synchronous standby. */
+/**
+ * The function of Postgres whose warnings say that a commit has stopped waiting for its synchronous standby. Any other
+ * warning, of a trigger or near transaction wraparound, says nothing about the commit, which would otherwise get 503.
+ */
 const SYNC_WAIT = 'SyncRepWaitForLSN';
 
 /**
@@ -121,16 +125,14 @@ export function kyselyDialect(acquire: () => Promise<SupervisedClient>): Dialect
     await connection.executeQuery(CompiledQuery.raw(text));
   };
   return {
-    createDriver: () => ({
-      init: async () => {},
-      acquireConnection: acquire,
-      // Kysely returns the connection that `acquire` gave it.
-      releaseConnection: async (connection) => (connection as SupervisedClient).release(),
-      beginTransaction: run('begin'),
-      commitTransaction: run('commit'),
-      rollbackTransaction: run('rollback'),
-      destroy: async () => {},
-    }),
+    createDriver: () =>
+      Object.assign(new DummyDriver(), {
+        acquireConnection: acquire,
+        releaseConnection: async (connection: SupervisedClient) => connection.release(),
+        beginTransaction: run('begin'),
+        commitTransaction: run('commit'),
+        rollbackTransaction: run('rollback'),
+      }),
     createAdapter: () => new PostgresAdapter(),
     createQueryCompiler: () => new PostgresQueryCompiler(),
     createIntrospector: (database) => new PostgresIntrospector(database),

@@ -7,7 +7,7 @@ import { prepareFolder, syncPath } from './disk.ts';
 import { FileError, withAdvice } from './failures.ts';
 import { LOCKED_FILE, lockFolder } from './folder-lock.ts';
 import { applySchema, requireVersion } from './schema.ts';
-import { isMissing, requireOwnWal, rewriteWal } from './wal.ts';
+import { hasDatabase, rewriteWal } from './wal.ts';
 
 export const FILE = 'plants.db';
 
@@ -30,9 +30,9 @@ export async function openDatabaseFile(dataDir: string, { timeout, say, end }: O
   if (warning !== undefined) say(`Warning: ${warning}`);
   const path = join(dataDir, FILE);
   refuseFormer(dataDir, path);
-  requireOwnWal(path);
-  const isNew = isMissing(path);
-  const traces = isNew ? [LOCKED_FILE, 'access-token'].filter((name) => existsSync(join(dataDir, name))) : [];
+  const traces = hasDatabase(path)
+    ? []
+    : [LOCKED_FILE, 'access-token'].filter((name) => existsSync(join(dataDir, name)));
   if (traces.length > 0) {
     say(
       `Warning: ${dataDir} was in use before, since it has ${traces.join(' and ')}, but its database is gone, so an ` +

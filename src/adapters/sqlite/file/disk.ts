@@ -21,14 +21,19 @@ function diskWarning(folder: string): string | undefined {
   return `${folder} is on a FUSE file system: a power loss loses plants unless it syncs what it confirms.`;
 }
 
-/** Writes a file or folder to the disk, whoever wrote it. @throws the system's error if the disk fails */
-export function syncPath(path: string): void {
-  const fd = openSync(path, 'r');
+/** Opens a file or folder as long as the work takes. */
+export function withOpen<T>(path: string, flags: 'r' | 'r+', work: (fd: number) => T): T {
+  const fd = openSync(path, flags);
   try {
-    fsyncSync(fd);
+    return work(fd);
   } finally {
     closeSync(fd);
   }
+}
+
+/** Writes a file or folder to the disk, whoever wrote it. @throws the system's error if the disk fails */
+export function syncPath(path: string): void {
+  withOpen(path, 'r', fsyncSync);
 }
 
 /**
