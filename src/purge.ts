@@ -32,7 +32,7 @@ const SAFE_AGE_S = 3_600;
 
 const NONE = 'no such plant was deleted at least an hour ago (see --help)';
 
-const UNITS_IN_S = { d: 86_400, h: 3_600, m: 60, s: 1 } as const;
+const UNITS_IN_S: Readonly<Record<string, number>> = { d: 86_400, h: 3_600, m: 60, s: 1 };
 
 const stop = stopRequest('Stopping');
 
@@ -40,30 +40,15 @@ await runCommand('purge', USAGE, purgeArguments, run);
 
 /** @throws Error, saying what is wrong with the command line */
 function purgeArguments(args: string[]) {
-  const { values } = parseArgs({
-    args,
-    options: {
-      'deleted-before': { type: 'string' },
-      id: { type: 'string' },
-      yes: { type: 'boolean', default: false },
-    },
-  });
-  const { id, 'deleted-before': age, yes } = values;
-  if ((id === undefined) === (age === undefined)) throw new Error('give either --deleted-before or --id');
-  const minAge = Math.max(age === undefined ? 0 : secondsIn(age), SAFE_AGE_S);
-  return { minAge, id: id === undefined ? undefined : idIn(id), isConfirmed: yes };
-}
-
-function secondsIn(age: string): number {
-  const [, count, unit] = /^(\d{1,6})([dhms])$/.exec(age) ?? [];
+  const text = { type: 'string' } as const;
+  const options = { 'deleted-before': text, id: text, yes: { type: 'boolean', default: false } } as const;
+  const { id: idText, 'deleted-before': age, yes: isConfirmed } = parseArgs({ args, options }).values;
+  if ((idText === undefined) === (age === undefined)) throw new Error('give either --deleted-before or --id');
+  const [, count, unit = ''] = /^(\d{1,6})([dhms])$/.exec(age ?? '0s') ?? [];
   if (count === undefined) throw new Error('--deleted-before must be a time like 90d, 12h or 90m');
-  return Number(count) * UNITS_IN_S[unit as keyof typeof UNITS_IN_S];
-}
-
-function idIn(text: string): bigint {
-  const id = decimalId.parse(text);
-  if (id === undefined) throw new Error(`--id must be ${decimalId.mustBe}; write a negative one as --id=-1`);
-  return id;
+  const id = idText === undefined ? undefined : decimalId.parse(idText);
+  if (id?.toString() !== idText) throw new Error(`--id must be ${decimalId.mustBe}; write a negative one as --id=-1`);
+  return { minAge: Math.max(Number(count) * (UNITS_IN_S[unit] ?? 0), SAFE_AGE_S), id, isConfirmed };
 }
 
 /** @returns the exit code */

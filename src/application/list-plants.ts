@@ -3,14 +3,9 @@ import { MAX_INT64, MIN_INT64, type NewPlant } from '../domain/plant.ts';
 import { type PlantRange, type PlantRepository, rangeAfter } from './ports.ts';
 
 /** Selects up to `limit` plants that come after an id and have the tag and the text, where these are given. */
-interface ListQuery {
+interface ListQuery extends Pick<PlantRange, 'tag' | 'name' | 'order'> {
   readonly after?: bigint | undefined;
-  readonly tag?: string | undefined;
-  /** A text that the name contains, in either case. Not empty. */
-  readonly name?: string | undefined;
   readonly limit?: number | undefined;
-  /** The order of ids; ascending by default. */
-  readonly order?: PlantRange['order'];
   /** Aborts when the result is no longer needed. */
   readonly signal?: AbortSignal;
 }

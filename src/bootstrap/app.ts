@@ -11,19 +11,9 @@ import { openStore } from './open-store.ts';
 import { tokenVerifier } from './token-verifier.ts';
 import { startWebhooks } from './webhooks.ts';
 
-/** Plugs the adapters into the application and starts it. On failure it closes all that it has opened. */
+/** Plugs the adapters into the application and starts it. On failure the process must end, which closes what is open. */
 export async function startApp(config: Config, log: Logger) {
   const opened = new AsyncDisposableStack();
-  try {
-    return await start(config, log, opened);
-  } catch (error) {
-    // This error is reported, even if closing fails too.
-    await opened.disposeAsync().catch(() => {});
-    throw error;
-  }
-}
-
-async function start(config: Config, log: Logger, opened: AsyncDisposableStack) {
   const metrics = prometheusMetrics();
 
   // Driven side: the database.
@@ -46,8 +36,8 @@ async function start(config: Config, log: Logger, opened: AsyncDisposableStack) 
 
   // Driving side: the management server and the public API.
   const { verifyToken, ownToken } = await tokenVerifier(config, log, opened);
-  const stopWebhooks = await startWebhooks(config, store, log, metrics);
-  opened.defer(stopWebhooks);
+  let stopWebhooks = async () => {};
+  opened.defer(() => stopWebhooks());
   const app = api({
     cases: useCases(store),
     verifyToken,
@@ -72,16 +62,15 @@ async function start(config: Config, log: Logger, opened: AsyncDisposableStack) 
   });
   const { HOST, PORT, MANAGEMENT_HOST, MANAGEMENT_PORT } = config;
   const managementApp = management(ready, metrics.text, MANAGEMENT_HOST, log);
-  const managementServer = await orPortProblem(
-    'MANAGEMENT_PORT',
-    MANAGEMENT_PORT,
-    serve(managementApp, MANAGEMENT_HOST, MANAGEMENT_PORT, log),
-  );
+  const managing = serve(managementApp, MANAGEMENT_HOST, MANAGEMENT_PORT, log);
+  const managementServer = await orPortProblem('MANAGEMENT_PORT', MANAGEMENT_PORT, managing);
   opened.defer(() => managementServer.close(0));
   const limits = { maxConnections: config.MAX_CONNECTIONS, keepAliveTimeout: config.KEEP_ALIVE_TIMEOUT };
   const apiServer = await orPortProblem('PORT', PORT, serve(app, HOST, PORT, log, limits, config.REUSE_PORT));
   // The remaining time is for closing the database.
   opened.defer(() => apiServer.close(config.SHUTDOWN_TIMEOUT * 0.9, acceptFor));
+  // Once both servers listen, since an instance that cannot start must take no lease.
+  stopWebhooks = await startWebhooks(config, store, log, metrics);
   state = 'serving';
 
   return {

@@ -19,12 +19,6 @@ export interface JwtOptions extends KeySource {
   readonly writeScope: string | undefined;
 }
 
-interface Verified {
-  readonly access: Access;
-  /** When the token expires, as Date.now() counts. */
-  readonly expires: number;
-}
-
 /** Asymmetric only: `none` proves nothing, and with HMAC the public key could sign tokens. */
 const ALGORITHMS = [
   ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
@@ -51,8 +45,8 @@ export function jwtTokens(
   log: Logger,
 ): TokenVerifier {
   const keys = providerKeys(source, log);
-  /** By digest, the oldest first. New keys get a new map, so a verification with earlier keys cannot add to it. */
-  let remembered = new Map<string, Verified>();
+  /** By digest, the oldest first, until Date.now(). New keys get a new map: earlier keys cannot add to it any more. */
+  let remembered = new Map<string, { readonly access: Access; readonly expires: number }>();
   let keysOfRemembered = keys.current();
   /** When a refusal was logged last, by its reason. */
   const refusals = new Map<string, number>();

@@ -123,11 +123,10 @@ async function sendPage(
   return { acknowledged: entries.length, sent, failure: undefined };
 }
 
-const SECOND_MS = 1_000;
-const HOUR_MS = 3_600 * SECOND_MS;
+const HOUR_MS = 3_600_000;
 
 /** Milliseconds until the next attempt after the first failure, the second and so on. The last delay repeats. */
-const DELAYS_MS = [5 * SECOND_MS, 30 * SECOND_MS, 120 * SECOND_MS, 600 * SECOND_MS, 1_800 * SECOND_MS, HOUR_MS];
+const DELAYS_MS = [5_000, 30_000, 120_000, 600_000, 1_800_000, HOUR_MS];
 
 /** The fraction of a delay by which it may grow at random, so that not all endpoints of a host are tried at once. */
 const JITTER_MAX = 0.1;
