@@ -7,25 +7,30 @@ import { readList } from '../split-on-failure.ts';
 import type { PartResult } from '../statement.ts';
 import { type ScanValues, scanStatements } from './scan-statements.ts';
 
-/** Rows of a page, and of all pages of a statement together; what has more is read alone, in the background. */
-const PAGE_ROWS = 1_001;
+/** Rows of all pages of a statement together. A page that has more is read alone, in the background. */
+const PAGES_ROWS_MAX = 1_001;
 
 /** A smaller page counts as so many rows, since each page has a cost of its own. */
-const MIN_SIZE = 20;
+const PAGE_ROWS_MIN = 20;
+
+interface Reader extends ReturnType<typeof scanStatements> {
+  /** Reads a page. Pages that are requested at the same time share a statement. */
+  readonly shared: (page: ScanValues) => Promise<PartResult<PlantRow>>;
+}
 
 /** Reads ranges of plants in the order of their ids. */
 export function plantScanner(executor: Executor, options: BatchOptions) {
   const { run } = executor;
-  const readers = new Map<string, ReturnType<typeof readerOf>>();
+  const readers = new Map<string, Reader>();
 
-  function readerFor(range: PlantRange) {
+  function readerOf(range: PlantRange): Reader {
     const kind = [range.order, range.tag === undefined, range.name === undefined].join();
-    const reader = readers.get(kind) ?? readerOf(range);
+    const reader = readers.get(kind) ?? newReader(range);
     readers.set(kind, reader);
     return reader;
   }
 
-  function readerOf(kind: PlantRange) {
+  function newReader(kind: PlantRange): Reader {
     const statements = scanStatements(kind);
 
     async function readPages(session: Session, pages: readonly ScanValues[]): Promise<PartResult<PlantRow>[]> {
@@ -33,64 +38,65 @@ export function plantScanner(executor: Executor, options: BatchOptions) {
         const rows = Map.groupBy(await statements.pages(session, pages), ({ number }) => Number(number));
         return pages.map((_page, index) => ({ rows: rows.get(index + 1) ?? [] }));
       }
-      const all: PartResult<PlantRow>[] = [];
-      for (const page of pages) all.push(await statements.page(session, page));
-      return all;
+      const results: PartResult<PlantRow>[] = [];
+      for (const page of pages) results.push(await statements.page(session, page));
+      return results;
     }
 
-    /** Pages that are asked for at the same time share a statement. */
     const shared = batch<ScanValues, PartResult<PlantRow>>(
       (take) => readList(executor, take(), readPages),
-      { ...options, maxItems: PAGE_ROWS },
-      ({ count }) => Math.max(count, MIN_SIZE),
-      PAGE_ROWS,
+      { ...options, maxItems: PAGES_ROWS_MAX },
+      ({ count }) => Math.max(count, PAGE_ROWS_MIN),
+      PAGES_ROWS_MAX,
     );
     return { ...statements, shared };
   }
 
   async function page(range: PlantRange, count: number): Promise<PlantBatch> {
-    const reader = readerFor(range);
-    const values = valuesOf(range, { count });
-    const lane = count <= PAGE_ROWS ? 'reads' : 'backgroundReads';
+    const reader = readerOf(range);
+    const values = valuesOf(range, count);
+    const lane = count <= PAGES_ROWS_MAX ? 'reads' : 'backgroundReads';
     const { rows, isCut } = await (lane === 'reads'
       ? reader.shared(values)
       : run(lane, (session) => reader.page(session, values)));
     const plants = rows.filter(({ deleted }) => deleted === null).map(plantIn);
     const next = isCut || rows.length === count ? unlessAtEnd(range, rows.at(-1)?.id) : undefined;
     if (next === undefined || 2 * plants.length >= rows.length) return { plants, next };
-    const others = await search(lane, rangeAfter(range, next), count - plants.length);
-    return { plants: [...plants, ...others.plants], next: others.next };
+    const rest = await search(lane, rangeAfter(range, next), count - plants.length);
+    return { plants: [...plants, ...rest.plants], next: rest.next };
   }
 
   /** Passes over deleted plants, and over those without the text. */
   const search = (lane: LaneName, range: PlantRange, count: number): Promise<PlantBatch> =>
     run(lane, async (session) => {
-      const most = session.dialect.scannedRowsMax[range.name === undefined ? 'passingOver' : 'comparing'];
-      const { rows, isCut } = await readerFor(range).search(session, valuesOf(range, { count, most }));
-      const plants = rows.flatMap(({ name, ...row }) => (name === null ? [] : [plantIn({ ...row, name })]));
-      const last = isCut || plants.length === count ? plants.at(-1) : rows.find(({ name }) => name === null);
-      return { plants, next: unlessAtEnd(range, last?.id) };
+      const reader = readerOf(range);
+      const [end] = await reader.end(session, valuesOf(range, scannedRowsMax(session, range)));
+      const scanned = end === undefined ? range : { ...range, [range.order === 'desc' ? 'from' : 'to']: end.id };
+      const { rows, isCut } = await reader.search(session, valuesOf(scanned, count));
+      const last = isCut || rows.length === count ? rows.at(-1) : end;
+      return { plants: rows.map(plantIn), next: unlessAtEnd(range, last?.id) };
     });
 
   return {
     plants: (range: PlantRange, count: number) =>
       range.name === undefined ? page(range, count) : search('backgroundReads', range, count),
 
-    count: (range: PlantRange, wanted: number) =>
+    count: (range: PlantRange, count: number) =>
       run('backgroundReads', async (session) => {
-        const most = Math.min(
-          wanted,
-          session.dialect.scannedRowsMax[range.name === undefined ? 'passingOver' : 'comparing'],
-        );
-        const [row] = await readerFor(range).count(session, valuesOf(range, { most }));
+        const most = Math.min(count, scannedRowsMax(session, range));
+        const [row] = await readerOf(range).count(session, valuesOf(range, most));
         const isCut = Number(row?.scanned) === most;
         return { count: Number(row?.count), next: isCut ? unlessAtEnd(range, row?.last ?? undefined) : undefined };
       }),
   };
 }
 
-function valuesOf({ from, to, tag = '', name = '' }: PlantRange, rows: Partial<ScanValues>): ScanValues {
-  return { low: from, high: to, tag, name, count: 0, most: 0, ...rows };
+function scannedRowsMax({ dialect }: Session, { name }: PlantRange): number {
+  return dialect.scannedRowsMax[name === undefined ? 'passingOver' : 'comparing'];
+}
+
+function valuesOf({ from, to, tag = '', name = '' }: PlantRange, count: number): ScanValues {
+  return { low: from, high: to, tag, name, count };
 }
 
 function unlessAtEnd({ from, to, order }: PlantRange, id: bigint | undefined): bigint | undefined {

@@ -4,7 +4,7 @@ import { MAX_INT64, MIN_INT64 } from '../../../domain/plant.ts';
 import { requireOneServer } from '../dialect.ts';
 import type { Run } from '../run.ts';
 import { statement } from '../statement.ts';
-import { timeLimit } from './reads-in-parts.ts';
+import { readParts } from './reads-in-parts.ts';
 
 /** Tags that one statement leaps to, which takes some milliseconds. */
 const TAGS = 16;
@@ -52,14 +52,13 @@ export function tagReader(run: Run): PlantRepository['tags'] {
       return { tags, next: rows.length < most ? undefined : rows.at(-1)?.tag };
     });
 
-  return async (last, count, signal) => {
-    const isOver = timeLimit(signal);
-    const found: Tags['tags'][number][] = [];
-    for (let from = last; ; ) {
-      const { tags, next } = await readPart(from, count - found.length);
-      found.push(...tags);
-      if (next === undefined || found.length >= count || isOver()) return { tags: found, next };
-      from = next;
-    }
+  return async (start, count, signal) => {
+    const tags: Tags['tags'][number][] = [];
+    const next = await readParts(start, signal, async (after) => {
+      const part = await readPart(after, count - tags.length);
+      tags.push(...part.tags);
+      return { next: part.next, isEnough: tags.length === count };
+    });
+    return { tags, next };
   };
 }

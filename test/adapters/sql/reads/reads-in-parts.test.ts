@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, jest, test } from '@jest/globals';
 import { readsInParts } from '../../../../src/adapters/sql/reads/reads-in-parts.ts';
 import type { PlantBatch, PlantRange } from '../../../../src/application/ports.ts';
 import { embeddedPlants, openEmbedded } from '../../../support/embedded-store.ts';
@@ -7,11 +7,15 @@ import { many } from '../../../support/plants/plant-lines.ts';
 
 /* How reads go on part after part: lists and counts on plants in memory and a clock of the test. */
 
+/** Milliseconds that reads have taken, beside those of the test. */
+let time = 0;
+const now = performance.now.bind(performance);
+jest.spyOn(performance, 'now').mockImplementation(() => now() + time);
+
 const all = { from: 0n, to: 999_999n };
 
 /** Reads of so many plants, which look at three of them in a part, for so many milliseconds. */
 function setUp(count: number, pause = 0) {
-  let time = 0;
   const fake = fakePlants(new Map(many(count).map((plant) => [plant.id, plant])));
   async function plants({ from, ...range }: PlantRange, most: number): Promise<PlantBatch> {
     time += pause;
@@ -22,7 +26,7 @@ function setUp(count: number, pause = 0) {
     const { plants: counted, next } = await plants(range, most);
     return { count: counted.length, next };
   }
-  return readsInParts({ plants, count: number }, () => time);
+  return readsInParts({ plants, count: number });
 }
 
 test.each([1, 3, 4, 10])('a list has %i plants, whatever the parts, and says whether there are more', async (count) => {
