@@ -11,7 +11,7 @@ import { storeReadiness } from '../adapters/sql/readiness.ts';
 import { recentFailure } from '../adapters/sql/recent-failure.ts';
 import { foreground, runner } from '../adapters/sql/run.ts';
 import { sqlStore } from '../adapters/sql/store.ts';
-import { endpointStates, webhookEndpoints } from '../adapters/sql/webhooks/endpoints.ts';
+import { endpointStates, webhookEndpoints } from '../adapters/sql/webhooks/endpoint-states.ts';
 import { webhookPositions } from '../adapters/sql/webhooks/positions.ts';
 import { heldBackTime, LONG } from '../application/changes/held-back.ts';
 import type { Maintenance } from '../application/maintenance.ts';

@@ -1,10 +1,11 @@
 import type { Logger } from 'pino';
+import type { ChangeLog } from '../application/changes/log.ts';
 import type { PlantRepository } from '../application/ports.ts';
-import type { EndpointState, KeepPositions, ReadEntries } from '../application/webhooks/ports.ts';
+import type { EndpointState, KeepPositions } from '../application/webhooks/ports.ts';
 import type { Config } from '../config/config.ts';
 
 /** An open database of either kind. */
-export interface Store extends PlantRepository, ReadEntries {
+export interface Store extends PlantRepository, Omit<ChangeLog, 'announce' | 'heldBack'> {
   /** A description of the database. */
   readonly description: string;
   /** Whether it has a feed of changes; resolves to true while this is unknown. */
@@ -17,14 +18,10 @@ export interface Store extends PlantRepository, ReadEntries {
   /** The positions of the configured endpoints in the feed. */
   readonly positions: KeepPositions;
   readonly endpointStates: () => Promise<readonly EndpointState[]>;
-  /** Seconds for which the oldest plant that an endpoint has not acknowledged has waited, as this process has seen it. */
-  readonly waitingSeconds: (state: EndpointState) => number;
   /** Connections to the database, by state. */
   readonly connections: () => Readonly<Record<string, number>>;
-  /** Seconds for which an open transaction has held back the feed of changes; may reject, or take long. */
+  /** Seconds for which an open transaction has held back the log of changes; may reject, or take long. */
   readonly changesLag: () => Promise<number>;
-  /** Ends every wait for changes, and begins no more, for shutdown. */
-  stopWaiting(): void;
   close(): Promise<void>;
 }
 

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Metrics } from '../adapters/metrics/metrics.ts';
-import { MISSING_ROW } from '../adapters/sql/webhooks/endpoints-problem.ts';
+import { MISSING_ROW } from '../adapters/sql/webhooks/endpoints.ts';
 import { deliverWebhooks } from '../application/webhooks/deliver-webhooks.ts';
 import type { DeliveryObserver } from '../application/webhooks/ports.ts';
 import type { Config } from '../config/config.ts';

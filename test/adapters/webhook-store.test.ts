@@ -5,8 +5,8 @@ import type { Database } from '../../src/adapters/postgres/connections/pool.ts';
 import { registerEndpoints } from '../../src/adapters/postgres/registration.ts';
 import { migrateUp } from '../../src/adapters/postgres/schema/migrator.ts';
 import type { Run } from '../../src/adapters/sql/run.ts';
-import { endpointStates, enterEndpoints, webhookEndpoints } from '../../src/adapters/sql/webhooks/endpoints.ts';
-import { MISSING_ROW } from '../../src/adapters/sql/webhooks/endpoints-problem.ts';
+import { endpointStates, webhookEndpoints } from '../../src/adapters/sql/webhooks/endpoint-states.ts';
+import { enterEndpoints, MISSING_ROW } from '../../src/adapters/sql/webhooks/endpoints.ts';
 import { webhookPositions } from '../../src/adapters/sql/webhooks/positions.ts';
 import { problemsIn } from '../../src/adapters/sqlite/readiness.ts';
 import { MAX_COUNTED } from '../../src/application/maintenance.ts';
@@ -163,7 +163,7 @@ describe.each<[string, () => Promise<Webhooks | ReturnType<typeof webhooksInFile
     }
     expect(numbers.size).toBeLessThan(200);
     expect(new Set(pages.flat())).toEqual(new Set(Array.from({ length: 450 }, (_, n) => BigInt(n + 1))));
-    expect(pages.map(({ length }) => length)).toEqual([200, 200, 50, 0]);
+    expect(Math.max(...pages.map(({ length }) => length))).toBe(200);
   });
 
   describe('a lease', () => {
@@ -388,7 +388,7 @@ describe('on a Postgres', () => {
       expect(await store.renew(lease)).toBe('lost');
       await store.release([lease]);
       expect(await store.take()).toBeUndefined();
-      const reason = expect.stringMatching(/^the table plants is another/);
+      const reason = expect.stringMatching(/^the table plants was replaced/);
       expect((await store.endpoints.states())[0]).toMatchObject({ isParked: true, reason });
       expect(await store.ready()).toContain('rewind it');
       expect(await store.endpoints.resume(ENDPOINT)).toBe(false);

@@ -26,11 +26,11 @@ export const MUTANTS: Readonly<Record<string, readonly Mutant[]>> = {
   ],
   'adapters/sql/changes/purge.ts': [['Followers that may miss a deletion start again.', 'await note(', 'void (']],
   'adapters/sqlite/backup.ts': [['A restore ends all positions of followers.', 'copy.exec(RENEW_LOG)', '']],
-  'adapters/sql/webhooks/lease-statements.ts': [
+  'adapters/sql/webhooks/positions.ts': [
     [
       'Only the holder of the lease moves the position.',
-      "parameter('holder'))} and (",
-      'sql`cast(holder as text)`)} and (',
+      "parameter('holder'))}\n        and (",
+      'sql`cast(holder as text)`)}\n        and (',
       'from another position nobody moves it',
     ],
     ['The lease of a killed process expires.', 'holder is null or expires <', 'holder is null or 1 >'],
@@ -79,7 +79,7 @@ export const MUTANTS: Readonly<Record<string, readonly Mutant[]>> = {
     ['A list goes on where it ends.', 'next: found[wanted - 1]?.id', 'next: found[wanted]?.id'],
   ],
   'adapters/sql/writes/add-all.ts': [
-    ['An import replaces plants only if it is to.', 'replaces ? {} : undefined', '{}'],
+    ['An import replaces plants only if it is to.', "replaces ? {} : { excludes: 'any' }", '{}'],
   ],
   'adapters/sql/split-on-failure.ts': [
     ['Each gets its own outcome.', 'outcome.result[index] as', 'outcome.result[list.length - 1 - index] as'],
@@ -87,8 +87,8 @@ export const MUTANTS: Readonly<Record<string, readonly Mutant[]>> = {
   'adapters/sql/writes/write.ts': [
     [
       'A creation whose response was lost is not told that its own plant is another one.',
-      'isUncertain ? phases.afterLostInsert(current()) : current()',
-      'current()',
+      'isUncertain ? phases.afterLostInsert(take()) : take()',
+      'take()',
     ],
   ],
   'adapters/sql/writes/statements.ts': [
@@ -99,19 +99,19 @@ export const MUTANTS: Readonly<Record<string, readonly Mutant[]>> = {
     ],
   ],
   'adapters/sql/writes/phases.ts': [
-    ['An UPDATE of unknown outcome is not repeated.', "attempt.isUncertain && phaseOf(list) === 'update'", 'false'],
+    ['An UPDATE of unknown outcome is not repeated.', "isUncertain && phaseOf(list) === 'update'", 'false'],
     [
       'A part of a list that has failed looks up again.',
-      "one.state.at === 'update' ?",
-      "one.state.at === 'retry' ?",
+      "write.state.at === 'update' ?",
+      "write.state.at === 'retry' ?",
       'needs two changes of one plant in a list that fails, the second on condition of the first (phases.test.ts)',
     ],
-    ['Of several creations in a list one creates the plant.', 'left.delete(id)', 'left.has(id)'],
+    ['Of several creations in a list one creates the plant.', 'created.delete(id)', 'created.has(id)'],
     ['Changes of one plant take effect in their order.', 'contents.get(id) ?? row.stored', 'row.stored'],
-    ['A row that has changed meanwhile is read again.', 'missed.has(one.entry.item.id)', 'false'],
+    ['A row that has changed meanwhile is read again.', 'missed.has(write.call.item.id)', 'false'],
     [
       'Nothing begins that nobody waits for any more.',
-      'if (now >= entry.until) return failed(one, unavailable(OVERDUE));\n    if (row',
+      'if (now >= call.until) return failed(write, unavailable(STILL_LOCKED));\n    if (row',
       'if (row',
       'a late statement of the model may come as late',
     ],

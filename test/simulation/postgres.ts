@@ -88,13 +88,13 @@ function kyselyOver(server: Server, process: Process): Kysely<Tables> {
 }
 
 function feedReader(server: Server, process: Process, run: Executor['run']): LogReader {
-  const ask = <T>(work: () => T) => run('feed', () => server.ask(process, work));
+  const ask = <T>(work: () => T) => run('log', () => server.ask(process, work));
   const end = () => {
     const { changed, id } = server.visible().at(-1) ?? START;
     return { ...server.state(), position: { changed, id } };
   };
   return {
-    part: (after, count) =>
+    page: (after, count) =>
       ask(() => ({
         end: end(),
         rows: server

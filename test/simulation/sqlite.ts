@@ -1,6 +1,7 @@
 import { plantPurge } from '../../src/adapters/sql/changes/purge.ts';
 import { sqlStore } from '../../src/adapters/sql/store.ts';
-import { enterEndpoints, webhookEndpoints } from '../../src/adapters/sql/webhooks/endpoints.ts';
+import { webhookEndpoints } from '../../src/adapters/sql/webhooks/endpoint-states.ts';
+import { enterEndpoints } from '../../src/adapters/sql/webhooks/endpoints.ts';
 import { webhookPositions } from '../../src/adapters/sql/webhooks/positions.ts';
 import { commandFileOn } from '../../src/adapters/sqlite/command-file.ts';
 import { databaseOn } from '../../src/adapters/sqlite/file/database.ts';

@@ -120,19 +120,13 @@ export type TestPlants = UncheckedPlants & Omit<ReturnType<typeof sqlStore>, key
 export function plantsIn(
   database: Database,
   {
-    batchRows = 256,
     timeout = 20_000,
     schemaReady = knownDialect(database),
     executor = runner(database, { gate: schemaReady, timeout, withAdvice }),
   } = {},
 ): TestPlants {
-  return sqlStore({
-    ...executor,
-    timeout,
-    batchRows,
-    maxRunning: foreground(database),
-    ownLog: { holder: holderIn(database) },
-  });
+  const ownLog = { holder: holderIn(database) };
+  return sqlStore({ ...executor, timeout, maxRunning: foreground(database), ownLog });
 }
 
 /** Every plant that is stored. */

@@ -1,5 +1,5 @@
 import { PlantStoreError } from '../../domain/errors.ts';
-import type { Failure } from '../sql/dialect.ts';
+import type { StatementFailure } from '../sql/dialect.ts';
 import { FULL_DISK } from '../sql/recent-failure.ts';
 
 /** The database lacks the setup that this code needs; the message says what to do. */
@@ -91,7 +91,7 @@ export function failureOf(error: unknown) {
   const isDiskFull = state === '53100';
   const isPreparedElsewhere = is('preparedElsewhere') || routine === ROUTINES.checksPlan;
 
-  function meaning(): Failure['means'] {
+  function meaning(): StatementFailure['means'] {
     if (error instanceof SchemaError || error instanceof PlantStoreError) return 'unavailable';
     if (error instanceof UnknownOutcomeError) return 'transient';
     if (is('notSetUp') || routine === ROUTINES.assignsIds || isDiskFull) return 'unavailable';

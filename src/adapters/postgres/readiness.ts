@@ -1,7 +1,7 @@
 import { CompiledQuery, sql } from 'kysely';
 import { requireLog } from '../sql/changes/reader.ts';
 import type { Session } from '../sql/dialect.ts';
-import { endpointsProblem } from '../sql/webhooks/endpoints-problem.ts';
+import { endpointsProblem } from '../sql/webhooks/endpoints.ts';
 import type { Database } from './connections/pool.ts';
 import { needsOperator } from './failures.ts';
 import { withAdvice } from './schema/advice.ts';

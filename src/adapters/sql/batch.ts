@@ -9,10 +9,10 @@ export interface BatchOptions {
   readonly timeout: number;
 }
 
-/** An item of a list, with its own outcome, which may come before or after those of the others. */
-export interface Entry<Item, Result> {
+/** Who waits for the outcome of an item of a list: it may come before or after those of the other items. */
+export interface Call<Item, Result> {
   readonly item: Item;
-  /** When it is given up, as performance.now() counts. The last one of a list has the latest time. */
+  /** When the item is given up, as performance.now() counts. The last one of a list has the latest time. */
   readonly until: number;
   readonly resolve: (result: Result) => void;
   readonly reject: (error: unknown) => void;
@@ -42,20 +42,20 @@ const TIMED_OUT = new PlantStoreError('store_unavailable', 'the store has not re
  * next one also starts once it has twice as many items; beside several, once it is full. So an item starts at once if no
  * list is running, no item waits for a list to fill, and lists grow with the load.
  *
- * @param run calls `take` when it can start, gets the same list each time, settles its entries, and resolves once the next
+ * @param run calls `take` when it can start, gets the same list each time, settles its calls, and resolves once the next
  * list may take its place
  * @param sizeOf the size of an item; a list has `maxSize` together, unless its first item has more
  */
 export function batch<Item, Result>(
-  run: (take: () => readonly Entry<Item, Result>[]) => Promise<void>,
+  run: (take: () => readonly Call<Item, Result>[]) => Promise<void>,
   { maxItems, maxRunning, timeout }: BatchOptions,
   sizeOf: (item: Item) => number = () => 0,
   maxSize = 0,
 ): Batch<Item, Result> {
-  let waiting: Entry<Item, Result>[] = [];
+  let waiting: Call<Item, Result>[] = [];
   /** In the order of their deadlines, whatever has become of their lists. */
-  const unsettled = new Set<Entry<Item, Result>>();
-  const lists = new Set<readonly Entry<Item, Result>[]>();
+  const unsettled = new Set<Call<Item, Result>>();
+  const lists = new Set<readonly Call<Item, Result>[]>();
   let newestStart = 0;
   let checks: NodeJS.Timeout | undefined;
 
@@ -67,7 +67,7 @@ export function batch<Item, Result>(
   }
 
   async function runList(): Promise<void> {
-    const list: Entry<Item, Result>[] = [];
+    const list: Call<Item, Result>[] = [];
     lists.add(list);
     try {
       await run(() => {
@@ -90,7 +90,7 @@ export function batch<Item, Result>(
     return waiting.length >= Math.min(worthwhile, maxItems) || performance.now() - newestStart > SLOW_LIST;
   }
 
-  function takeList(): Entry<Item, Result>[] {
+  function takeList(): Call<Item, Result>[] {
     let count = 0;
     let size = 0;
     for (const { item } of waiting) {
@@ -116,20 +116,20 @@ export function batch<Item, Result>(
 
   return (item) =>
     new Promise((resolve, reject) => {
-      const entry: Entry<Item, Result> = {
+      const call: Call<Item, Result> = {
         item,
         until: performance.now() + timeout,
         resolve(result) {
-          unsettled.delete(entry);
+          unsettled.delete(call);
           resolve(result);
         },
         reject(error) {
-          unsettled.delete(entry);
+          unsettled.delete(call);
           reject(error);
         },
       };
-      unsettled.add(entry);
-      waiting.push(entry);
+      unsettled.add(call);
+      waiting.push(call);
       checks ??= setInterval(check, CHECK_INTERVAL);
       startLists();
     });

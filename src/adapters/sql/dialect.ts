@@ -118,12 +118,12 @@ export interface Statements extends QueryExecutorProvider {
 export interface Session {
   readonly sql: Statements;
   readonly dialect: Dialect;
-  /** Of a transaction: when it should end, as performance.now() counts, since all others wait for it. */
-  readonly end?: number | undefined;
+  /** Only in a transaction: it should end at this time of performance.now(), since all others wait for it. */
+  readonly transaction?: { readonly end: number };
 }
 
 /** What a failure means for the caller. */
-export interface Failure {
+export interface StatementFailure {
   /**
    * - `transient`: it may succeed in a moment or on another connection.
    * - `blocked`: one of the statement's rows is locked for too long.
@@ -146,5 +146,5 @@ export interface SqlDatabase {
   readonly transaction?: <T>(work: (sql: Statements, end: number) => Promise<T>) => Promise<T>;
   /** How many statements it can run at once. */
   readonly connections: number;
-  readonly failureOf: (error: unknown) => Failure;
+  readonly failureOf: (error: unknown) => StatementFailure;
 }

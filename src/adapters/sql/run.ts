@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { PlantStoreError } from '../../domain/errors.ts';
-import type { Dialect, Failure, Session, SqlDatabase, Statements } from './dialect.ts';
+import type { Dialect, Session, SqlDatabase, StatementFailure, Statements } from './dialect.ts';
 import { lane, OVERDUE, unavailable } from './lane.ts';
 
 /** Rejects while migrations are pending; then says which dialect the database has: at once, while that is known. */
@@ -20,11 +20,10 @@ interface RunnerOptions {
   readonly pause?: { readonly first: number; readonly longest: number };
 }
 
-/** How work ended that was not done. */
-export interface FailedAttempt {
+/** Why work was not done, by its last attempt. */
+export interface WorkFailure extends StatementFailure {
   /** What the caller is told: PlantStoreError `store_unavailable`, or a defect. */
   readonly error: unknown;
-  readonly failure: Failure;
   /** Whether the last two attempts have reached the time limit of a statement. */
   readonly isSlowAgain: boolean;
   /** Whether one of the attempts may have succeeded, or may still do so. */
@@ -35,14 +34,14 @@ interface RetryOptions {
   /** When to give up, as performance.now() counts. */
   readonly until?: number | undefined;
   /** Whether to try again after this failure if it is transient. */
-  readonly mayRepeat?: (failed: FailedAttempt) => boolean;
+  readonly mayRepeat?: (failure: WorkFailure) => boolean;
 }
 
 /**
- * Which connections work may use. The feed of changes has half of them, so that plants are read while its statements are
- * slow. The background has one of each kind: parts of streams, searches and pages of webhooks read there, imports write.
+ * Which connections work may use. The log of changes has half of them, so that plants are read while its statements are
+ * slow. The background has one of each kind: parts of streams and searches read there, imports write.
  */
-export type LaneName = 'writes' | 'reads' | 'feed' | 'backgroundWrites' | 'backgroundReads';
+export type LaneName = 'writes' | 'reads' | 'log' | 'backgroundWrites' | 'backgroundReads';
 
 /**
  * Does the work of statements, and repeats it after transient failures until the deadline. A hanging attempt has no other
@@ -55,7 +54,7 @@ type ExecuteWithRetry = <T>(
   name: LaneName,
   work: (session: Session, isUncertain: boolean) => Promise<T>,
   options?: RetryOptions,
-) => Promise<{ readonly result: T } | { readonly failed: FailedAttempt }>;
+) => Promise<{ readonly result: T } | { readonly failure: WorkFailure }>;
 
 /**
  * The same, given up at its deadline; then it may run on.
@@ -89,7 +88,7 @@ export function runner(
   const lanes = {
     writes: { enter: lane(most), gate: writeGate, transaction },
     reads: { enter: lane(most), gate, transaction: undefined },
-    feed: { enter: lane(Math.ceil(connections / 2)), gate, transaction: undefined },
+    log: { enter: lane(Math.ceil(connections / 2)), gate, transaction: undefined },
     backgroundWrites: { enter: lane(1), gate: writeGate, transaction },
     backgroundReads: { enter: lane(1), gate, transaction: undefined },
   };
@@ -108,19 +107,20 @@ export function runner(
         const passed = gate();
         const dialect = passed instanceof Promise ? await passed : passed;
         // A transaction may have to wait for its turn beyond the deadline.
-        const within = (sql: Statements, end?: number) =>
-          performance.now() < until ? work({ sql, dialect, end }, isUncertain) : Promise.reject(OVERDUE);
+        const within = (sql: Statements, end: number) =>
+          performance.now() < until
+            ? work({ sql, dialect, transaction: { end } }, isUncertain)
+            : Promise.reject(OVERDUE);
         return { result: await enter(() => transaction?.(within) ?? work({ sql, dialect }, isUncertain), until) };
       } catch (thrown) {
         onFailure?.(thrown);
-        const failure = failureOf(thrown);
-        const error = toPortError(thrown, failure, withAdvice);
-        const isSlowAgain = isSlow && failure.isStatementTimeout;
-        isSlow = failure.isStatementTimeout;
-        isUncertain ||= failure.isOutcomeUnknown;
-        const failed = { error, failure, isSlowAgain, isUncertain };
-        const isRepeated = failure.means === 'transient' && mayRepeat(failed);
-        if (!isRepeated || performance.now() + pause >= until) return { failed };
+        const last = failureOf(thrown);
+        const error = toPortError(thrown, last, withAdvice);
+        isUncertain ||= last.isOutcomeUnknown;
+        const failure = { ...last, error, isSlowAgain: isSlow && last.isStatementTimeout, isUncertain };
+        isSlow = last.isStatementTimeout;
+        const isRepeated = last.means === 'transient' && mayRepeat(failure);
+        if (!isRepeated || performance.now() + pause >= until) return { failure };
         await delay(pause);
       }
     }
@@ -128,14 +128,18 @@ export function runner(
 
   async function resultOf<T>(name: LaneName, work: (session: Session) => Promise<T>): Promise<T> {
     const outcome = await executeWithRetry(name, work);
-    if ('failed' in outcome) throw outcome.failed.error;
+    if ('failure' in outcome) throw outcome.failure.error;
     return outcome.result;
   }
   return { executeWithRetry, run: (name, work) => withDeadline(resultOf(name, work), timeout) };
 }
 
 /** Translates a failure of the database into the rejection that the port promises. */
-function toPortError(error: unknown, { means, isDiskFull }: Failure, withAdvice: (error: unknown) => unknown): unknown {
+function toPortError(
+  error: unknown,
+  { means, isDiskFull }: StatementFailure,
+  withAdvice: (error: unknown) => unknown,
+): unknown {
   if (error instanceof PlantStoreError || means === 'defect' || means === 'refused') return error;
   const why = isDiskFull ? 'has no disk space left: its operators must make room' : 'is unavailable';
   return new PlantStoreError('store_unavailable', `the store ${why}`, { cause: withAdvice(error) });

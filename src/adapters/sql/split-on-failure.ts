@@ -1,6 +1,6 @@
-import type { Entry } from './batch.ts';
+import type { Call } from './batch.ts';
 import type { Session } from './dialect.ts';
-import type { Executor, FailedAttempt } from './run.ts';
+import type { Executor, WorkFailure } from './run.ts';
 
 /** A list that failed, perhaps because of one of its items, is split into so many parts, and each that fails is split again. */
 const PARTS = 16;
@@ -8,10 +8,10 @@ const PARTS = 16;
 /** @returns the parts in which a list that failed is repeated; undefined if it is not to be split */
 export function splitOnFailure<Item>(
   list: readonly Item[],
-  { failure, isSlowAgain }: FailedAttempt,
+  { mayBeOneRowsFault, isSlowAgain }: WorkFailure,
 ): Item[][] | undefined {
   // A slow second makes all statements slow, a slow or a locked row the same one again.
-  if (list.length < 2 || !(failure.mayBeOneRowsFault || isSlowAgain)) return undefined;
+  if (list.length < 2 || !(mayBeOneRowsFault || isSlowAgain)) return undefined;
   const size = Math.ceil(list.length / PARTS);
   return Array.from({ length: Math.ceil(list.length / size) }, (_, n) => list.slice(n * size, (n + 1) * size));
 }
@@ -19,19 +19,19 @@ export function splitOnFailure<Item>(
 /** Reads for a list, or for parts of it if one of its items may have made it fail for the others. */
 export async function readList<Item, Result>(
   executor: Executor,
-  list: readonly Entry<Item, Result>[],
+  list: readonly Call<Item, Result>[],
   read: (session: Session, items: readonly Item[]) => Promise<readonly Result[]>,
 ): Promise<void> {
   const items = list.map(({ item }) => item);
   const outcome = await executor.executeWithRetry('reads', (session) => read(session, items), {
     until: list.at(-1)?.until,
-    mayRepeat: (failed) => splitOnFailure(list, failed) === undefined,
+    mayRepeat: (failure) => splitOnFailure(list, failure) === undefined,
   });
   if ('result' in outcome) {
     for (const [index, { resolve }] of list.entries()) resolve(outcome.result[index] as Result);
     return;
   }
-  const parts = splitOnFailure(list, outcome.failed);
-  if (parts === undefined) for (const { reject } of list) reject(outcome.failed.error);
+  const parts = splitOnFailure(list, outcome.failure);
+  if (parts === undefined) for (const { reject } of list) reject(outcome.failure.error);
   else for (const part of parts) void readList(executor, part, read);
 }

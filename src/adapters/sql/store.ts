@@ -10,7 +10,7 @@ import { listAdder } from './writes/add-all.ts';
 import { groupCommit } from './writes/group-commit.ts';
 import { plantWriter } from './writes/write.ts';
 
-interface StoreOptions extends Executor {
+interface SqlStoreOptions extends Executor {
   /** Milliseconds until a call is given up. */
   readonly timeout: number;
   /** Lists of plants that the database has at once, at most. */
@@ -24,19 +24,16 @@ interface StoreOptions extends Executor {
 }
 
 /** Plants in the table `plants`, and the log of their changes. */
-export function sqlStore({ timeout, maxRunning = 1, batchRows = 256, ownLog, onInsert, ...executor }: StoreOptions) {
+export function sqlStore({ timeout, maxRunning = 1, batchRows = 256, ownLog, onInsert, ...executor }: SqlStoreOptions) {
   const { run } = executor;
-  const { announce, ...log } = changeLog({ holder: async () => undefined, ...logReader(run), ...ownLog });
+  const log = changeLog({ holder: async () => undefined, ...logReader(run), ...ownLog });
   const write = plantWriter(executor, (created) => {
     if (created > 0) onInsert?.(created);
-    announce();
+    log.announce();
   });
   const options = { maxItems: batchRows, maxRunning, timeout };
-  return {
-    ...groupCommit({ write, find: plantFinder(executor) }, options),
-    addAll: listAdder(write, { batchRows, timeout }),
-    ...readsInParts(plantScanner(executor, options)),
-    tags: tagReader(run),
-    ...log,
-  };
+  const { add, find, replace, remove } = groupCommit({ write, find: plantFinder(executor) }, options);
+  const addAll = listAdder(write, { batchRows, timeout });
+  const { list, count } = readsInParts(plantScanner(executor, options));
+  return { ...log, add, find, replace, remove, addAll, list, count, tags: tagReader(run) };
 }

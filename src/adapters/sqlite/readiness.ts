@@ -1,4 +1,4 @@
-import { endpointsProblem } from '../sql/webhooks/endpoints-problem.ts';
+import { endpointsProblem } from '../sql/webhooks/endpoints.ts';
 import type { OpenDatabase } from './file/database.ts';
 
 /** From this size on, a reader keeps the pages of the WAL from being written into the file. */

@@ -1,50 +1,49 @@
 import type { LogReader, LogState } from './ports.ts';
 
-/** Seconds for which a transaction may hold back the feed before this is reported. Most transactions are shorter. */
+/** Seconds for which a transaction may hold back the log before this is reported. Most transactions are shorter. */
 export const LONG = 5;
 
 /** Milliseconds between two queries for the transaction: under load, each would find a different one. */
-const INTERVAL = 1_000;
+const QUERY_INTERVAL_MS = 1_000;
 
 /**
- * Measures how long an open transaction has held back the feed: since it began or, where the role may not see that, since
+ * Measures how long an open transaction has held back the log: since it began or, where the role may not see that, since
  * this process first saw it.
- *
- * @param now milliseconds of a monotonic clock
  */
-export function heldBackTime(holder: LogReader['holder'], now = () => performance.now()) {
-  /** The transaction that the last state has shown, and when this process first saw it. */
-  let met: { readonly settled: bigint; readonly at: number } | undefined;
-  let asked: { readonly settled?: bigint; readonly began?: number; readonly at: number } = { at: -INTERVAL };
+export function heldBackTime(holder: LogReader['holder']) {
+  /** The transaction that the last state has shown. */
+  let transaction: { readonly settled: bigint; readonly since: number; readonly isAgeKnown: boolean } | undefined;
+  let lastQuery = Number.NEGATIVE_INFINITY;
 
-  function meet(settled: bigint | undefined): void {
-    if (settled === undefined) met = undefined;
-    else if (settled !== met?.settled) met = { settled, at: now() };
+  function see(settled: bigint | undefined): void {
+    if (settled === undefined) transaction = undefined;
+    else if (settled !== transaction?.settled) transaction = { settled, since: performance.now(), isAgeKnown: false };
   }
 
-  async function ask(): Promise<void> {
-    asked = { ...asked, at: now() };
-    const found = await holder();
-    meet(found?.settled);
-    if (found?.age) asked = { settled: found.settled, began: now() - found.age * 1_000, at: now() };
+  async function query(): Promise<void> {
+    lastQuery = performance.now();
+    const held = await holder();
+    see(held?.settled);
+    if (held?.age) {
+      transaction = { settled: held.settled, since: performance.now() - held.age * 1_000, isAgeKnown: true };
+    }
   }
 
-  /** Seconds, according to the last state; 0 if nothing holds the feed back. */
+  /** Seconds, according to the last state; 0 if nothing holds the log back. */
   async function seconds(): Promise<number> {
+    const isDue = performance.now() - lastQuery >= QUERY_INTERVAL_MS;
     // If the query fails, the time since the first sight is used.
-    if (met && asked.settled !== met.settled && now() - asked.at >= INTERVAL) await ask().catch(() => {});
-    if (met === undefined) return 0;
-    const began = asked.settled === met.settled ? asked.began : undefined;
-    return (now() - (began ?? met.at)) / 1_000;
+    if (transaction && !transaction.isAgeKnown && isDue) await query().catch(() => {});
+    return transaction === undefined ? 0 : (performance.now() - transaction.since) / 1_000;
   }
 
   return {
-    /** Must be called with each state of the feed that is read. */
-    note: ({ settled, next }: LogState) => meet(settled < next ? settled : undefined),
+    /** Must be called with each state of the log that is read. */
+    note: ({ settled, next }: LogState) => see(settled < next ? settled : undefined),
     seconds,
     /** The same, after a new query. */
     async secondsNow(): Promise<number> {
-      await ask();
+      await query();
       return seconds();
     },
   };

@@ -1,5 +1,5 @@
 import type { Change, Changes, ChangesQuery, PlantRepository } from '../ports.ts';
-import type { Entry, ReadEntries } from '../webhooks/ports.ts';
+import type { EndpointState, Entry, ReadEntries } from '../webhooks/ports.ts';
 import { decodeCursor, encodeCursor, isAfter, nextCursor, START } from './cursor.ts';
 import { heldBackTime, LONG } from './held-back.ts';
 import type { LogEnd, LogReader } from './ports.ts';
@@ -7,26 +7,33 @@ import { logTimes } from './times.ts';
 import { changeWatch } from './watch.ts';
 
 /** Rows in a page for a webhook. */
-const ENTRIES = 200;
+const PAGE_ENTRIES = 200;
 
-/**
- * The feed of changes, as its consumers and webhooks see it: the rows in the order in which they were last written.
- *
- * @param reader.partForWebhooks like `part`, but may run in the background
- */
-export function changeLog(reader: LogReader & { readonly partForWebhooks?: LogReader['part'] }) {
+export interface ChangeLog extends Pick<PlantRepository, 'readChanges'>, ReadEntries {
+  /** To be called after each write: those who wait learn of it at once. */
+  announce(): void;
+  /** Ends all waits, and begins no more. */
+  stopWaiting(): void;
+  /** Seconds for which an open transaction has held back the log. */
+  heldBack(): Promise<number>;
+  /** Seconds for which the oldest plant that an endpoint has not acknowledged has waited, as this process has seen it. */
+  waitingSeconds(state: EndpointState): number;
+}
+
+/** The log of changes, as its consumers and webhooks see it: the rows in the order in which they were last written. */
+export function changeLog(reader: LogReader): ChangeLog {
   const times = logTimes();
   const heldBack = heldBackTime(reader.holder);
   const watch = changeWatch(async () => {
     try {
-      return noted(await reader.end());
+      return observe(await reader.end());
     } catch {
-      // Without a feed there is no news. Readers learn why when they read after their wait.
+      // Without a log there is no news. Readers learn why when they read after their wait.
       return undefined;
     }
   });
 
-  function noted<T extends LogEnd>(end: T): T {
+  function observe(end: LogEnd): LogEnd {
     times.note(end.position);
     heldBack.note(end);
     watch.note(end);
@@ -35,15 +42,15 @@ export function changeLog(reader: LogReader & { readonly partForWebhooks?: LogRe
 
   async function readPage({ after, limit, wait, signal }: ChangesQuery): Promise<Changes> {
     if (after === 'now') {
-      const end = noted(await reader.end());
+      const end = observe(await reader.end());
       return { changes: [], next: encodeCursor(nextCursor(undefined, end, end.position)), atEnd: true };
     }
     const deadline = performance.now() + wait;
     for (let cursor = after === undefined ? undefined : decodeCursor(after); ; ) {
       const isNews = cursor === undefined || (await watch.wait(cursor, deadline - performance.now(), signal));
-      const { rows, end } = await reader.part(cursor?.position ?? START, limit);
+      const { rows, end } = await reader.page(cursor?.position ?? START, limit);
       const last = rows.at(-1);
-      const atEnd = !isAfter(noted(end).position, last ?? cursor?.position ?? START);
+      const atEnd = !isAfter(observe(end).position, last ?? cursor?.position ?? START);
       cursor = nextCursor(cursor, end, last);
       if (rows.length > 0 || !isNews) return { changes: rows.map(changeOf), next: encodeCursor(cursor), atEnd };
     }
@@ -56,8 +63,8 @@ export function changeLog(reader: LogReader & { readonly partForWebhooks?: LogRe
   };
 
   const readEntries: ReadEntries['readEntries'] = async (after) => {
-    const { end, rows } = await (reader.partForWebhooks ?? reader.part)(after, ENTRIES);
-    return { epoch: noted(end).epoch, entries: rows };
+    const { end, rows } = await reader.page(after, PAGE_ENTRIES);
+    return { epoch: observe(end).epoch, entries: rows };
   };
 
   return {

@@ -1,7 +1,7 @@
 import type { Position } from '../ports.ts';
 import type { Entry } from '../webhooks/ports.ts';
 
-/** The feed as one snapshot shows it: the columns of a statement. */
+/** The log as one snapshot shows it: the columns of a statement. */
 export interface LogState {
   readonly epoch: string;
   /** The last position that has been purged. */
@@ -13,23 +13,23 @@ export interface LogState {
   readonly settled: bigint;
 }
 
-/** The state of the feed, with the position of its last row. */
+/** The state of the log, with the position of its last row. */
 export interface LogEnd extends LogState {
   readonly position: Position;
 }
 
-/** What a database implements of the feed. Each method rejects if there is no feed or it cannot be read now. */
+/** What a database implements of the log. Each method rejects if there is no log or it cannot be read now. */
 export interface LogReader {
   /**
    * Reads up to `count` rows after a position.
    *
-   * @returns the rows, and the end of the feed in the same snapshot
+   * @returns the rows, and the end of the log in the same snapshot
    */
-  part(after: Position, count: number): Promise<{ readonly end: LogEnd; readonly rows: readonly Entry[] }>;
-  /** Reads the current end of the feed: whatever is committed later comes after it. */
+  page(after: Position, count: number): Promise<{ readonly end: LogEnd; readonly rows: readonly Entry[] }>;
+  /** Reads the current end of the log: whatever is committed later comes after it. */
   end(): Promise<LogEnd>;
   /**
-   * Finds the open transaction that holds back the feed now. Rows below `settled` are final. `age` is how many seconds the
+   * Finds the open transaction that holds back the log now. Rows below `settled` are final. `age` is how many seconds the
    * transaction has been open; null if that cannot be seen.
    */
   holder(): Promise<{ readonly settled: bigint; readonly age: number | null } | undefined>;

@@ -2,33 +2,32 @@ import type { Position } from '../ports.ts';
 import type { EndpointState } from '../webhooks/ports.ts';
 import { isAfter } from './cursor.ts';
 
-/** The least distance between two marks: in milliseconds, and as a fraction of their age. */
-const SPACING = { least: 1_000, ofAge: 0.02 };
+/** The least distance between two marks, in milliseconds and as a fraction of their age. */
+const SPACING_MS_MIN = 1_000;
+const SPACING_OF_AGE = 0.02;
 
 /**
- * Plants have no time. So this process records when it read which end of the feed. That shows for how long, at least, the
+ * Plants have no time. So this process records when it read which end of the log. That shows for how long, at least, the
  * rows after a position have been there.
- *
- * @param now milliseconds of a monotonic clock
  */
-export function logTimes(now = () => performance.now()) {
+export function logTimes() {
   let marks: { readonly end: Position; readonly at: number }[] = [];
   /** The last position of each endpoint, and when the endpoint was set back. */
   const endpoints = new Map<string, { readonly position: Position; readonly setBackAt: number }>();
 
-  /** Must be called with each end of the feed that is read. */
+  /** Must be called with each end of the log that is read. */
   function note(end: Position): void {
-    // After the database was set back, the feed ends before the marks.
+    // After the database was set back, the log ends before the marks.
     while (marks.length > 0 && isAfter((marks.at(-1) ?? { end }).end, end)) marks.pop();
-    const last = marks.at(-1);
-    if (last !== undefined && (!isAfter(end, last.end) || now() - last.at < SPACING.least)) return;
-    let kept = Number.NEGATIVE_INFINITY;
+    const [last, now] = [marks.at(-1), performance.now()];
+    if (last !== undefined && (!isAfter(end, last.end) || now - last.at < SPACING_MS_MIN)) return;
+    let before = Number.NEGATIVE_INFINITY;
     marks = marks.filter(({ at }) => {
-      if (at - kept < (now() - at) * SPACING.ofAge) return false;
-      kept = at;
+      if (at - before < (now - at) * SPACING_OF_AGE) return false;
+      before = at;
       return true;
     });
-    marks.push({ end, at: now() });
+    marks.push({ end, at: now });
   }
 
   return {
@@ -38,10 +37,10 @@ export function logTimes(now = () => performance.now()) {
       note(end);
       const before = endpoints.get(endpoint);
       const isSetBack = before !== undefined && isAfter(before.position, position);
-      const setBackAt = isSetBack ? now() : (before?.setBackAt ?? Number.NEGATIVE_INFINITY);
+      const setBackAt = isSetBack ? performance.now() : (before?.setBackAt ?? Number.NEGATIVE_INFINITY);
       endpoints.set(endpoint, { position, setBackAt });
-      const mark = marks.find((one) => isAfter(one.end, position));
-      return mark === undefined ? 0 : (now() - Math.max(mark.at, setBackAt)) / 1_000;
+      const mark = marks.find(({ end }) => isAfter(end, position));
+      return mark === undefined ? 0 : (performance.now() - Math.max(mark.at, setBackAt)) / 1_000;
     },
   };
 }

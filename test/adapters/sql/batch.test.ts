@@ -58,8 +58,10 @@ test('gives up each item in time, whether its list runs, or it waits for one', a
   expect(seen()).toEqual(['running']);
 });
 
+const inPairs = { maxItems: 2, maxRunning: 1, timeout: 100 };
+
 test('gives up in time what goes on without its list', async () => {
-  const add = batch<string, string>(async (take) => void take(), { maxItems: 2, maxRunning: 1, timeout: 100 });
+  const add = batch<string, string>(async (take) => void take(), inPairs);
   await expect(add('in a part')).rejects.toMatchObject({ code: 'store_unavailable' });
 });
 
@@ -71,11 +73,7 @@ test('bounds a batch in items and in size, and sends what is larger than that al
 
 test('fails all items of a list that fails', async () => {
   const failure = new Error('a defect');
-  const add = batch<string, string>((take) => Promise.reject(take() && failure), {
-    maxItems: 2,
-    maxRunning: 1,
-    timeout: 60_000,
-  });
+  const add = batch<string, string>((take) => Promise.reject(take() && failure), inPairs);
   const calls = await Promise.allSettled(['first', 'second', 'third'].map(add));
   expect(calls.map((call) => call.status === 'rejected' && call.reason)).toEqual([failure, failure, failure]);
 });

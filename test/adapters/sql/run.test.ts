@@ -32,7 +32,7 @@ test('makes failures of the server store_unavailable, and passes on all others',
   const failureAfter = async (cause: unknown) => {
     const mayRepeat = () => false;
     const outcome = await runnerWithin().executeWithRetry('reads', () => Promise.reject(cause), { mayRepeat });
-    return 'failed' in outcome && outcome.failed.error;
+    return 'failure' in outcome && outcome.failure.error;
   };
   const sqlError = (code: string) => Object.assign(new Error('refused'), { severity: 'ERROR', code });
   for (const cause of [sqlError('28P01'), lost(), new UnknownOutcomeError('no_response', 'late')]) {
@@ -99,7 +99,7 @@ test('begins no work whose deadline passes while it waits for its transaction', 
   const late = executeWithRetry('writes', async () => done.push('late'), { until });
   while (performance.now() < until) await new Promise(setImmediate);
   free.resolve();
-  expect(await late).toMatchObject({ failed: { error: { code: 'store_unavailable' } } });
+  expect(await late).toMatchObject({ failure: { error: { code: 'store_unavailable' } } });
   await run('writes', async () => done.push('next'));
   expect(done).toEqual(['next']);
 });

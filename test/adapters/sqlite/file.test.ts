@@ -52,8 +52,8 @@ test('only its user can read the file, and closing leaves nothing but it and the
 test.each(allReads)('%s is read in a slice of the time that reads have', async (_what, read) => {
   const { file } = await opened();
   const unread = new Error('no slice');
-  const failed = { error: unread, failure: failureOf(unread), isSlowAgain: false, isUncertain: false };
-  const store = sqlStore({ ...file, run: () => Promise.reject(unread), executeWithRetry: async () => ({ failed }) });
+  const failure = { ...failureOf(unread), error: unread, isSlowAgain: false, isUncertain: false };
+  const store = sqlStore({ ...file, run: () => Promise.reject(unread), executeWithRetry: async () => ({ failure }) });
   await expect(read(store)).rejects.toBe(unread);
 });
 

@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
-import { enterEndpoints, webhookEndpoints } from '../../../src/adapters/sql/webhooks/endpoints.ts';
+import { webhookEndpoints } from '../../../src/adapters/sql/webhooks/endpoint-states.ts';
+import { enterEndpoints } from '../../../src/adapters/sql/webhooks/endpoints.ts';
 import { embeddedPlants, openEmbedded } from '../../support/embedded-store.ts';
 import { allReads } from '../../support/plants/all-reads.ts';
 

@@ -1,17 +1,18 @@
-import { expect, test } from '@jest/globals';
+import { expect, jest, test } from '@jest/globals';
 import { logTimes } from '../../../src/application/changes/times.ts';
 
+jest.useFakeTimers();
 const HOUR = 3_600;
 const at = (changed: number) => ({ changed: BigInt(changed), id: 0n });
 
 /** Of a feed that gets a plant each second, for an endpoint that is at one of them. */
 function started() {
   let now = 0;
-  const times = logTimes(() => now * 1_000);
+  const times = logTimes();
   return {
     now: () => now,
     pass(seconds: number) {
-      for (const end = now + seconds; now < end; ) times.note(at(++now));
+      for (const end = now + seconds; now < end; times.note(at(++now))) jest.advanceTimersByTime(1_000);
     },
     waiting: (position: number) => times.waitingSeconds({ endpoint: 'e', position: at(position), end: at(now) }),
   };

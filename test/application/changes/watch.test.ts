@@ -1,9 +1,7 @@
-import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
+import { expect, jest, test } from '@jest/globals';
 import { changeWatch } from '../../../src/application/changes/watch.ts';
 
-beforeEach(() => void jest.useFakeTimers());
-afterEach(() => void jest.useRealTimers());
-
+jest.useFakeTimers();
 const delay = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
 test('wakes its readers at most twenty times a second, so that creates have the rest', async () => {

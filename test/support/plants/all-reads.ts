@@ -23,7 +23,7 @@ const ofMethods: Record<keyof Omit<UncheckedPlants, 'add' | 'replace' | 'remove'
   },
   count: { 'a number of plants': ['backgroundReads', (store) => store.count(range, 10)] },
   tags: { 'the tags': ['backgroundReads', (store) => store.tags(undefined, 10)] },
-  readChanges: { 'the changes': ['feed', (store) => store.readChanges(query)] },
+  readChanges: { 'the changes': ['log', (store) => store.readChanges(query)] },
 };
 
 /** What a store can be asked for, in each form that its statements have; the plant 1 with the tag `green` may be there. */

@@ -5,7 +5,7 @@ import type { Position } from '../../../application/ports.ts';
 import type { Entry } from '../../../application/webhooks/ports.ts';
 import { type Dialect, requireOneServer, type Session } from '../dialect.ts';
 import { type PlantRow, storedIn } from '../plant-rows.ts';
-import type { LaneName, Run } from '../run.ts';
+import type { Run } from '../run.ts';
 import { type Parameter, type PartResult, partStatement } from '../statement.ts';
 
 /** The state of the log, and its last row that is settled; null if it has none. */
@@ -33,12 +33,12 @@ export function positionOf(changed: bigint | null, id: bigint | null): Position 
 
 const SETTLED = sql`(select settled from log)`;
 
-const logAndEnd = (dialect: Dialect) => sql`
-  log as (${dialect.log.state}),
-  last as (
-    select changed as end_changed, id as end_id from plants where changed < ${SETTLED}
-    order by changed desc, id desc limit 1
-  )`;
+/** The last row of the log, if there is one. */
+export const lastOf = (settled: RawBuilder<unknown>) => sql`
+  select changed as end_changed, id as end_id from plants where changed < ${settled}
+  order by changed desc, id desc limit 1`;
+
+const logAndEnd = ({ log }: Dialect) => sql`log as (${log.state}), last as (${lastOf(SETTLED)})`;
 
 type PartValues = Position & { readonly count: number };
 
@@ -74,12 +74,11 @@ async function readable<Row extends EndRow>(session: Session, read: () => Promis
   }
 }
 
-/** Reads the log, for its consumers and, behind others, for webhooks. */
-export function logReader(run: Run): Omit<LogReader, 'holder'> & { readonly partForWebhooks: LogReader['part'] } {
-  const part =
-    (lane: LaneName): LogReader['part'] =>
-    (after, count) =>
-      run(lane, async (session) => {
+export function logReader(run: Run): Omit<LogReader, 'holder'> {
+  const end = async (session: Session) => endIn(await readable(session, () => selectEnd(session, {})));
+  return {
+    page: (after, count) =>
+      run('log', async (session) => {
         const values = { ...after, count };
         if (!session.dialect.log.isApart) {
           const rows = await readable(session, () => selectPart(session, values));
@@ -87,12 +86,9 @@ export function logReader(run: Run): Omit<LogReader, 'holder'> & { readonly part
         }
         // The state after them: a purge in between ends positions, and hides no deletion.
         const { rows } = await selectPage(session, values);
-        return { end: endIn(await readable(session, () => selectEnd(session, {}))), rows: entriesIn(rows) };
-      });
-  return {
-    part: part('feed'),
-    partForWebhooks: part('backgroundReads'),
-    end: () => run('feed', async (session) => endIn(await readable(session, () => selectEnd(session, {})))),
+        return { end: await end(session), rows: entriesIn(rows) };
+      }),
+    end: () => run('log', end),
   };
 }
 

@@ -1,12 +1,12 @@
 import { sql } from 'kysely';
 import type { Stored } from '../../../domain/plant.ts';
-import type { Entry } from '../batch.ts';
+import type { Call } from '../batch.ts';
 import { type PlantRow, storedIn } from '../plant-rows.ts';
 import type { Executor } from '../run.ts';
 import { readList } from '../split-on-failure.ts';
 import { statement } from '../statement.ts';
 
-/** Finds plants by their ids: settles the entries of a list. */
+/** Finds plants by their ids: settles the calls of a list. */
 export function plantFinder(executor: Executor) {
   const selectPlants = statement<{ ids: readonly bigint[] }, PlantRow>(
     (parameter, { isOneOf, isCurrent }) => sql<PlantRow>`
@@ -14,7 +14,7 @@ export function plantFinder(executor: Executor) {
     'find_plants',
   );
 
-  return (list: readonly Entry<bigint, Stored>[]): Promise<void> =>
+  return (list: readonly Call<bigint, Stored>[]): Promise<void> =>
     readList(executor, list, async (session, ids) => {
       const rows = await selectPlants(session, { ids });
       const found = new Map(rows.map((row) => [row.id, storedIn(row)]));

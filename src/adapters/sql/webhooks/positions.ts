@@ -1,7 +1,86 @@
 import { randomUUID } from 'node:crypto';
-import type { KeepPositions, Lease, LeaseOutcome } from '../../../application/webhooks/ports.ts';
+import { type RawBuilder, sql } from 'kysely';
+import { START } from '../../../application/changes/cursor.ts';
+import type { Position } from '../../../application/ports.ts';
+import type { FailedAttempt, KeepPositions, Lease, LeaseOutcome } from '../../../application/webhooks/ports.ts';
 import type { Run } from '../run.ts';
-import { type HolderRow, leaseStatements, type TakenRow, type Wanted } from './lease-statements.ts';
+import { columnsOf, statement } from '../statement.ts';
+import { type EndpointRow, isDue, noFailure, OTHER_TABLE, selectEndpoints } from './endpoints.ts';
+
+type LeaseKey = Pick<Lease, 'endpoint' | 'holder'>;
+
+/** A row whose lease was taken, or that was parked: then it has no holder. */
+interface LeaseRow extends Pick<EndpointRow, 'endpoint' | 'holder'>, Position {
+  readonly failures: number | bigint;
+  readonly failing_for: number | bigint | null;
+}
+
+/** An endpoint, with the lease that this process has, if it has one. */
+type HeldLease = readonly [endpoint: string, holder: string | null, changed: bigint, id: bigint];
+
+/**
+ * Where the stored position is behind that of the lease that is held, the database was set back, and a fresh holder begins
+ * there. Rows that are locked are passed over, and their lease is as it was. A lease that expires later than a lease time from
+ * now is left from another clock.
+ */
+const takeLease = statement<{ leases: readonly HeldLease[]; fresh: string; time: number }, LeaseRow>(
+  (parameter, dialect) => {
+    const { clock, items, lock, presentTable } = dialect;
+    const isPositionValid = columnsOf(presentTable).areEqual;
+    const [fresh, end] = [parameter('fresh'), clock.later(parameter('time'))];
+    return sql<LeaseRow>`
+    with wanted as (
+      select value ->> 0 as wanted, value ->> 1 as held, cast(value ->> 2 as bigint) as held_changed,
+        cast(value ->> 3 as bigint) as held_id from ${items(parameter('leases'))} as item
+    ), free as (
+      select wanted.* from webhooks join wanted on endpoint = wanted
+      where not parked and (
+        cast(holder as text) in (held, ${fresh})
+        or (${isDue(dialect)} and (holder is null or expires < ${clock.now} or expires > ${end}))
+      ) ${lock('webhooks')}
+    )
+    update webhooks set
+      parked = not ${isPositionValid},
+      reason = case when ${isPositionValid} then reason else ${OTHER_TABLE} end,
+      holder = case when not ${isPositionValid} then null
+        when cast(holder as text) = held and (changed, id) >= (held_changed, held_id) then holder
+        else ${fresh} end,
+      expires = ${end},
+      retry_at = ${clock.longAgo}
+    from free where endpoint = wanted
+    returning endpoint, holder, changed, id, failures, ${clock.millisecondsSince(sql`failing_since`)} as failing_for`;
+  },
+);
+
+const isHeld = (endpoint: RawBuilder<string>, holder: RawBuilder<string>) =>
+  sql`endpoint = ${endpoint} and cast(holder as text) = ${holder}`;
+
+/** From another position, the statement runs late, or the table was restored. From the new one, it is repeated. */
+const advanceLease = statement<LeaseKey & Position & { fromChanged: bigint; fromId: bigint }, unknown>(
+  (parameter, dialect) => {
+    const position = { changed: parameter('changed'), id: parameter('id') };
+    const from = { changed: parameter('fromChanged'), id: parameter('fromId') };
+    return sql`
+      update webhooks set ${columnsOf({ ...position, ...noFailure(dialect) }).assignments}
+      where ${isHeld(parameter('endpoint'), parameter('holder'))}
+        and (${columnsOf(from).areEqual} or ${columnsOf(position).areEqual}) returning endpoint`;
+  },
+);
+
+type FailValues = LeaseKey & Position & Omit<FailedAttempt, 'failing' | 'isParked'> & { readonly parked: number };
+
+const failLease = statement<FailValues, never>(
+  (parameter, { clock: { now, later } }) => sql`
+    update webhooks set holder = null, expires = ${now}, failures = ${parameter('failures')},
+      failing_since = coalesce(failing_since, ${now}), failing_changed = ${parameter('changed')},
+      failing_id = ${parameter('id')}, reason = ${parameter('reason')}, retry_at = ${later(parameter('retryIn'))},
+      parked = cast(${parameter('parked')} as integer) = 1
+    where ${isHeld(parameter('endpoint'), parameter('holder'))}`,
+);
+
+const releaseLease = statement<LeaseKey, never>(
+  (parameter) => sql`update webhooks set holder = null where ${isHeld(parameter('endpoint'), parameter('holder'))}`,
+);
 
 /**
  * The table `webhooks`. Leases expire by the clock of the database. Each run of `take` has a new holder, and no holder gets
@@ -15,59 +94,61 @@ export function webhookPositions(
   endpoints: readonly string[],
   ensureEntered: () => Promise<void> | undefined = () => undefined,
 ): KeepPositions {
-  const rowOf = (endpoint: string, lease?: Lease): Wanted[number] =>
-    lease === undefined
-      ? [endpoint, null, 0n, 0n]
-      : [endpoint, lease.holder, lease.position.changed, lease.position.id];
-
   return {
     async take(held, time) {
       const mine = new Map(held.map((lease) => [lease.endpoint, lease]));
-      const values = { wanted: endpoints.map((name) => rowOf(name, mine.get(name))), fresh: randomUUID(), time };
-      const [taken, stored] = await run('writes', async (session) => {
+      const own = endpoints.map((name): HeldLease => {
+        const { holder = null, position: { changed, id } = START } = mine.get(name) ?? {};
+        return [name, holder, changed, id];
+      });
+      const values = { leases: own, fresh: randomUUID(), time };
+      const [leases, rows] = await run('writes', async (session) => {
         await ensureEntered();
-        return [await leaseStatements.take(session, values), await leaseStatements.holders(session, {})];
+        return [await takeLease(session, values), await selectEndpoints(session, {})];
       });
-      const outcomes = endpoints.map((endpoint): [string, LeaseOutcome | undefined] => {
-        const isOf = (row: HolderRow) => row.endpoint === endpoint;
-        return [endpoint, outcomeOf(mine.get(endpoint)?.holder, taken.find(isOf), stored.find(isOf))];
-      });
-      return new Map(outcomes.flatMap(([endpoint, outcome]) => (outcome === undefined ? [] : [[endpoint, outcome]])));
+      const outcomes = new Map<string, LeaseOutcome>();
+      for (const name of endpoints) {
+        const isOf = ({ endpoint }: Pick<EndpointRow, 'endpoint'>) => endpoint === name;
+        const outcome = outcomeOf(mine.get(name)?.holder, leases.find(isOf), rows.find(isOf));
+        if (outcome !== undefined) outcomes.set(name, outcome);
+      }
+      return outcomes;
     },
 
-    async advance({ endpoint, holder, position: { changed: from_changed, id: from_id } }, { changed, id }) {
-      const values = { endpoint, holder, from_changed, from_id, changed, id };
-      return (await run('writes', (session) => leaseStatements.advance(session, values))).length > 0;
+    async advance({ endpoint, holder, position: { changed: fromChanged, id: fromId } }, { changed, id }) {
+      const values = { endpoint, holder, fromChanged, fromId, changed, id };
+      return (await run('writes', (session) => advanceLease(session, values))).length > 0;
     },
 
     async fail({ endpoint, holder }, { failing: { changed, id }, isParked, ...attempt }) {
       const values = { ...attempt, endpoint, holder, changed, id, parked: Number(isParked) };
-      await run('writes', (session) => leaseStatements.fail(session, values));
+      await run('writes', (session) => failLease(session, values));
     },
 
     async release(held) {
       if (held.length === 0) return;
-      const wanted = held.map((lease) => rowOf(lease.endpoint, lease));
-      await run('writes', (session) => leaseStatements.release(session, { wanted }));
+      await run('writes', async (session) => {
+        for (const { endpoint, holder } of held) await releaseLease(session, { endpoint, holder });
+      });
     },
   };
 }
 
 /**
  * @param mine the holder under which this process had the lease; undefined if it had none
- * @param stored the row as it is after that; undefined if there is none
+ * @param row the row as it is after that; undefined if there is none
  * @returns undefined if the lease goes on as it was, or is not to be had
  */
 function outcomeOf(
   mine: string | undefined,
-  taken: TakenRow | undefined,
-  stored: HolderRow | undefined,
+  lease: LeaseRow | undefined,
+  row: EndpointRow | undefined,
 ): LeaseOutcome | undefined {
-  if (stored === undefined) return 'missing';
-  if (taken === undefined || taken.holder === null) {
-    return mine === undefined || mine === stored.holder ? undefined : 'lost';
+  if (row === undefined) return 'missing';
+  if (lease === undefined || lease.holder === null) {
+    return mine === undefined || mine === row.holder ? undefined : 'lost';
   }
-  const { endpoint, holder, changed, id, failures, failing_for } = taken;
+  const { endpoint, holder, changed, id, failures, failing_for } = lease;
   if (holder === mine) return 'renewed';
   return {
     endpoint,

@@ -1,7 +1,8 @@
 import type { PlantRepository } from '../../../application/ports.ts';
 import { type Added, addition, type ValidPlant } from '../../../domain/plant.ts';
+import type { Precondition } from '../../../domain/precondition.ts';
 import { withDeadline } from '../run.ts';
-import type { Written } from './phases.ts';
+import type { Write, Written } from './phases.ts';
 import type { WriteList } from './write.ts';
 
 interface AddOptions {
@@ -15,13 +16,13 @@ interface AddOptions {
 export function listAdder(write: WriteList, { batchRows, timeout }: AddOptions): PlantRepository['addAll'] {
   async function addPart(plants: readonly ValidPlant[], replaces: boolean): Promise<Added[]> {
     const until = performance.now() + timeout;
-    const calls = plants.map((plant) => ({ plant, until, ...Promise.withResolvers<Written>() }));
-    const outcomes = Promise.allSettled(calls.map(({ promise }) => promise));
-    const wanted = replaces ? {} : undefined;
-    const list = calls.map(({ plant, ...call }) => {
-      return { ...call, item: { id: plant.id, target: plant, adds: true, replaces: wanted } };
+    const precondition: Precondition = replaces ? {} : { excludes: 'any' };
+    const calls = plants.map((plant) => {
+      const item: Write = { id: plant.id, target: plant, adds: true, precondition };
+      return { item, until, ...Promise.withResolvers<Written>() };
     });
-    void write(() => list, 'backgroundWrites');
+    const outcomes = Promise.allSettled(calls.map(({ promise }) => promise));
+    void write(() => calls, 'backgroundWrites');
     return (await withDeadline(outcomes, timeout)).map((outcome, index) => {
       if (outcome.status === 'rejected') throw outcome.reason;
       return addition(outcome.value.before, plants[index] as ValidPlant, replaces);

@@ -1,13 +1,13 @@
 import type { PlantRepository } from '../../../application/ports.ts';
 import type { Stored } from '../../../domain/plant.ts';
-import { type BatchOptions, batch, type Entry } from '../batch.ts';
+import { type BatchOptions, batch, type Call } from '../batch.ts';
 import type { Write, Written } from './phases.ts';
 import type { WriteList } from './write.ts';
 
-/** What a database does with lists: each settles the entries of one, and resolves once the next list may take its place. */
+/** What a database does with lists: each settles the calls of one, and resolves once the next list may take its place. */
 interface PlantLists {
   readonly write: WriteList;
-  find(list: readonly Entry<bigint, Stored>[]): Promise<void>;
+  find(list: readonly Call<bigint, Stored>[]): Promise<void>;
 }
 
 type SinglePlants = Pick<PlantRepository, 'add' | 'find' | 'replace' | 'remove'>;
@@ -21,10 +21,11 @@ export function groupCommit(lists: PlantLists, options: BatchOptions): SinglePla
   const find = batch<bigint, Stored>((take) => lists.find(take()), { ...options, maxItems: FOUND_IDS });
 
   return {
-    add: async (plant) => (await write({ id: plant.id, target: plant, adds: true })).before ?? 'created',
+    add: async (plant) =>
+      (await write({ id: plant.id, target: plant, adds: true, precondition: { excludes: 'any' } })).before ?? 'created',
     find,
-    replace: async (plant, replaces = {}) =>
-      (await write({ id: plant.id, target: plant, adds: false, replaces })).after,
-    remove: async (id, replaces = {}) => (await write({ id, target: 'deleted', adds: false, replaces })).after,
+    replace: async (plant, precondition = {}) =>
+      (await write({ id: plant.id, target: plant, adds: false, precondition })).after,
+    remove: async (id, precondition = {}) => (await write({ id, target: 'deleted', adds: false, precondition })).after,
   };
 }

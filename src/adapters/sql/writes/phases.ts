@@ -1,14 +1,14 @@
 import { isSamePlant, type NewPlant, type Stored } from '../../../domain/plant.ts';
 import { changed, type Precondition } from '../../../domain/precondition.ts';
-import type { Entry } from '../batch.ts';
+import type { Call } from '../batch.ts';
 import { unavailable } from '../lane.ts';
 import type { RowChange } from '../plant-rows.ts';
-import type { FailedAttempt } from '../run.ts';
+import type { WorkFailure } from '../run.ts';
 import { splitOnFailure } from '../split-on-failure.ts';
 
 /*
  * The phases of a write: INSERT, a look-up of taken ids, UPDATE of rows that are still at the version that was found. Each
- * function takes the writes of a list on from one phase, given what its statement has returned, and leaves alone the others.
+ * function takes those writes of a list on that are in one phase, given what its statement has returned.
  */
 
 /** What is wanted of an id. */
@@ -17,8 +17,8 @@ export interface Write {
   readonly target: NewPlant | 'deleted';
   /** Whether the target is stored if nothing has the id. */
   readonly adds: boolean;
-  /** Of which plants it takes the place; of none if it is not given. */
-  readonly replaces?: Precondition | undefined;
+  /** What the target takes the place of: an addition that excludes any plant replaces none. */
+  readonly precondition: Precondition;
 }
 
 /** What was stored under an id before a write, and what is stored after it, durably. */
@@ -40,9 +40,9 @@ type State =
   | { readonly at: 'done'; readonly written: Written }
   | { readonly at: 'failed'; readonly error: unknown };
 
-/** A write on its way. Its entry says when nobody waits for the outcome any more: nothing begins to change a plant later. */
+/** A write on its way. Its call says when nobody waits for the outcome any more: nothing begins to change a plant later. */
 export interface Pending {
-  readonly entry: Entry<Write, Written>;
+  readonly call: Call<Write, Written>;
   readonly state: State;
   /** Whether an INSERT of it may have been done, or may yet be, without this process knowing. */
   readonly isUncertain: boolean;
@@ -50,8 +50,8 @@ export interface Pending {
   readonly isSecond: boolean;
 }
 
-export function begun(entry: Entry<Write, Written>): Pending {
-  return { entry, state: { at: entry.item.adds ? 'insert' : 'lookUp' }, isUncertain: false, isSecond: false };
+export function begun(call: Call<Write, Written>): Pending {
+  return { call, state: { at: call.item.adds ? 'insert' : 'lookUp' }, isUncertain: false, isSecond: false };
 }
 
 /** The phases that have a statement, in their order. */
@@ -64,78 +64,79 @@ export const phaseOf = (list: readonly Pending[]): (typeof PHASES)[number] | und
 /** The plants to insert: of several with one id the first. */
 export function plantsToInsert(list: readonly Pending[]): NewPlant[] {
   const firsts = new Map<bigint, NewPlant>();
-  for (const { entry, state } of list) {
-    const write = entry.item;
-    if (state.at === 'insert' && write.target !== 'deleted' && !firsts.has(write.id))
-      firsts.set(write.id, write.target);
+  for (const { call, state } of list) {
+    const { id, target } = call.item;
+    if (state.at === 'insert' && target !== 'deleted' && !firsts.has(id)) firsts.set(id, target);
   }
   return [...firsts.values()];
 }
 
 /** The first write that adds an id that was free has created its plant, whatever has become of that since. */
 export function afterInsert(list: readonly Pending[], inserted: ReadonlySet<bigint>): Pending[] {
-  const left = new Set(inserted);
-  return list.map((one) => {
-    const { id, target } = one.entry.item;
-    if (one.state.at !== 'insert') return one;
-    return left.delete(id) ? done(one, { before: undefined, after: target }) : { ...one, state: { at: 'lookUp' } };
+  const created = new Set(inserted);
+  return list.map((write) => {
+    const { id, target } = write.call.item;
+    if (write.state.at !== 'insert') return write;
+    return created.delete(id) ? done(write, { before: undefined, after: target }) : at(write, { at: 'lookUp' });
   });
 }
 
 /** After an INSERT whose response was lost. */
 export function afterLostInsert(list: readonly Pending[]): Pending[] {
-  return list.map((one) => (one.state.at === 'insert' ? { ...one, isUncertain: true } : one));
+  return list.map((write) => (write.state.at === 'insert' ? { ...write, isUncertain: true } : write));
 }
 
 /** Several writes of one plant take effect in their order. */
-export function afterLookUp(list: readonly Pending[], found: ReadonlyMap<bigint, FoundRow>, now: number): Pending[] {
+export function afterLookUp(list: readonly Pending[], rows: ReadonlyMap<bigint, FoundRow>, now: number): Pending[] {
   const contents = new Map<bigint, NewPlant | 'deleted'>();
-  return list.map((one) => {
-    const { entry, state, isUncertain, isSecond } = one;
-    const { id, target, adds, replaces } = entry.item;
-    if (state.at !== 'lookUp') return one;
-    const row = found.get(id);
+  return list.map((write) => {
+    const { call, state, isUncertain, isSecond } = write;
+    const { id, target, adds, precondition } = call.item;
+    if (state.at !== 'lookUp') return write;
+    const row = rows.get(id);
     if (isUncertain && row !== undefined) {
       // It comes before changes of its list. Whoever holds the id may have replaced the very plant that a lost INSERT stored.
       const isThere = isSamePlant(row.stored, target);
-      return isThere ? done(one, { before: row.stored, after: row.stored }) : failed(one, unavailable(UNKNOWN));
+      return isThere ? done(write, { before: row.stored, after: row.stored }) : failed(write, unavailable(UNKNOWN));
     }
     // One that nobody waits for any more does nothing: what was found may be a later change, acknowledged since.
-    if (now >= entry.until) return failed(one, unavailable(OVERDUE));
+    if (now >= call.until) return failed(write, unavailable(STILL_LOCKED));
     if (row === undefined) {
-      if (!adds) return done(one, { before: undefined, after: undefined });
-      if (isSecond) return failed(one, unavailable(`plant ${id} ${NOT_STORED}`));
-      return { ...one, state: { at: 'insert' }, isSecond: true };
+      if (!adds) return done(write, { before: undefined, after: undefined });
+      if (isSecond) return failed(write, unavailable(`plant ${id} ${NOT_STORED}`));
+      return { ...write, state: { at: 'insert' }, isSecond: true };
     }
     const before = contents.get(id) ?? row.stored;
-    const after = replaces === undefined ? before : changed(before, target, replaces);
+    const after = changed(before, target, precondition);
     if (after !== 'unmet' && !isSamePlant(before, after)) contents.set(id, after);
     const [content, written] = [contents.get(id), { before, after }];
-    return content === undefined ? done(one, written) : { ...one, state: { at: 'update', row, content, written } };
+    return content === undefined ? done(write, written) : at(write, { at: 'update', row, content, written });
   });
 }
 
 /** What becomes of the rows that were found; nothing of those that are left as they were. */
 export function rowChanges(list: readonly Pending[]): RowChange[] {
   const changes = new Map<bigint, RowChange>();
-  for (const { entry, state } of list) {
+  for (const { call, state } of list) {
     if (state.at !== 'update' || state.row.stored === 'deleted') continue;
-    changes.set(entry.item.id, { before: state.row.stored, version: state.row.version, after: state.content });
+    changes.set(call.item.id, { before: state.row.stored, version: state.row.version, after: state.content });
   }
   return [...changes.values()].filter(({ before, after }) => !isSamePlant(before, after));
 }
 
 /** @param missed the ids of the rows that were to be updated, and are locked or have another version now */
 export function afterUpdate(list: readonly Pending[], missed: ReadonlySet<bigint>): Pending[] {
-  return list.map((one) => {
-    if (one.state.at !== 'update') return one;
-    return missed.has(one.entry.item.id) ? { ...one, state: { at: 'retry' } } : done(one, one.state.written);
+  return list.map((write) => {
+    if (write.state.at !== 'update') return write;
+    return missed.has(write.call.item.id) ? at(write, { at: 'retry' }) : done(write, write.state.written);
   });
 }
 
 /** All of them have paused. */
 export const afterPause = (list: readonly Pending[], now: number): Pending[] =>
-  list.map((one) => (now < one.entry.until ? { ...one, state: { at: 'lookUp' } } : failed(one, unavailable(OVERDUE))));
+  list.map((write) =>
+    now < write.call.until ? at(write, { at: 'lookUp' }) : failed(write, unavailable(STILL_LOCKED)),
+  );
 
 /**
  * The lists in which one goes on whose statement has failed. The planned content of a row includes the effect of writes that
@@ -144,17 +145,18 @@ export const afterPause = (list: readonly Pending[], now: number): Pending[] =>
  *
  * @returns undefined if no part goes on by itself: the list may be repeated as a whole
  */
-export function afterFailure(list: readonly Pending[], attempt: FailedAttempt): Pending[][] | undefined {
-  if (attempt.isUncertain && phaseOf(list) === 'update') return [list.map((one) => failed(one, attempt.error))];
-  const marked = attempt.isUncertain ? afterLostInsert(list) : list;
-  return splitOnFailure(marked, attempt)?.map((part) =>
-    part.map((one) => (one.state.at === 'update' ? { ...one, state: { at: 'lookUp' } } : one)),
+export function afterFailure(list: readonly Pending[], failure: WorkFailure): Pending[][] | undefined {
+  const { isUncertain, error } = failure;
+  if (isUncertain && phaseOf(list) === 'update') return [list.map((write) => failed(write, error))];
+  return splitOnFailure(isUncertain ? afterLostInsert(list) : list, failure)?.map((part) =>
+    part.map((write) => (write.state.at === 'update' ? at(write, { at: 'lookUp' }) : write)),
   );
 }
 
-const OVERDUE = 'the plant stayed locked, or kept changing, until the call timed out';
+const STILL_LOCKED = 'the plant stayed locked, or kept changing, until the call timed out';
 const NOT_STORED = 'was not stored: a trigger or a rule may drop it';
 const UNKNOWN = 'a connection was lost, and what is stored now does not show whether its statement ran';
 
-const done = (one: Pending, written: Written): Pending => ({ ...one, state: { at: 'done', written } });
-const failed = (one: Pending, error: unknown): Pending => ({ ...one, state: { at: 'failed', error } });
+const at = (write: Pending, state: State): Pending => ({ ...write, state });
+const done = (write: Pending, written: Written) => at(write, { at: 'done', written });
+const failed = (write: Pending, error: unknown) => at(write, { at: 'failed', error });

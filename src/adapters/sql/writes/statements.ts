@@ -57,7 +57,7 @@ export const statements = {
 
   /** Finds the rows of ids that are taken. Its snapshot is later than all statements before it, and what it finds is durable. */
   async lookUp(session: Session, list: readonly Pending[]): Promise<Pending[]> {
-    const ids = list.flatMap(({ entry, state }) => (state.at === 'lookUp' ? [entry.item.id] : []));
+    const ids = list.flatMap(({ call, state }) => (state.at === 'lookUp' ? [call.item.id] : []));
     const rows = await selectFound(session, { ids: [...new Set(ids)] });
     const found = new Map(rows.map((row) => [row.id, { stored: storedIn(row), version: row.changed }]));
     return afterLookUp(list, found, performance.now());

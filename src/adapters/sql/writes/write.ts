@@ -1,17 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { isSamePlant } from '../../../domain/plant.ts';
 import type { Session } from '../dialect.ts';
-import type { Executor, FailedAttempt, LaneName } from '../run.ts';
+import type { Executor, LaneName, WorkFailure } from '../run.ts';
 import * as phases from './phases.ts';
 import { statements } from './statements.ts';
 
 type List = readonly phases.Pending[];
 
 /** Calls `take` once it may write, and settles each write of that list. Resolves once the next list may take its place. */
-export type WriteList = (take: () => readonly phases.Pending['entry'][], lane?: LaneName) => Promise<void>;
+export type WriteList = (take: () => readonly phases.Pending['call'][], lane?: LaneName) => Promise<void>;
 
 /** How many writes go through all phases together. A transaction on SQLite ends only between two such groups. */
-const TOGETHER = 32;
+const GROUP_WRITES = 32;
 
 /** Milliseconds until a row that another transaction has changed or locked is read again. */
 const RETRY_DELAY_MS = 10;
@@ -22,87 +22,73 @@ const RETRY_DELAY_MS = 10;
  * @param onWrite called after each statement, or transaction, that has written, with the number of new plants
  */
 export function plantWriter({ executeWithRetry }: Executor, onWrite: (created: number) => void): WriteList {
-  /** Takes a list from phase to phase, until each of its writes is settled or goes on apart from it. */
-  async function finish(take: () => List, lane: LaneName, deadline?: number): Promise<void> {
-    for (let list = take, until = deadline; ; ) {
-      const current = list;
-      const outcome = await executeWithRetry(
-        lane,
-        (session, isUncertain) => advance(session, isUncertain ? phases.afterLostInsert(current()) : current()),
-        { until, mayRepeat: (attempt) => phases.afterFailure(current(), attempt) === undefined },
-      );
-      const lists = 'result' in outcome ? outcome.result : listsAfter(current(), outcome.failed);
-      if (lists.length > 1) {
-        for (const part of lists) void finish(() => part, lane, untilOf(part));
-        return;
-      }
-      const left = settle(lists.flat());
-      if (left.length === 0) return;
-      if (phases.phaseOf(left) === undefined) return void finishLater(left, lane);
-      list = () => left;
-      until = untilOf(left);
-    }
+  /** Takes a list through one phase and then, alone or in parts, through those that follow. */
+  async function write(take: () => List, lane: LaneName, until?: number): Promise<void> {
+    const outcome = await executeWithRetry(
+      lane,
+      (session, isUncertain) => advance(session, isUncertain ? phases.afterLostInsert(take()) : take()),
+      { until, mayRepeat: (failure) => phases.afterFailure(take(), failure) === undefined },
+    );
+    const lists = 'result' in outcome ? outcome.result : listsAfter(take(), outcome.failure);
+    const rest = lists.map((list) => goOn(settle(list), lane));
+    // The next list waits for no part.
+    if (rest.length === 1) await rest[0];
   }
 
-  async function finishLater(list: List, lane: LaneName): Promise<void> {
-    await delay(RETRY_DELAY_MS);
-    const left = settle(phases.afterPause(list, performance.now()));
-    if (left.length > 0) await finish(() => left, lane, untilOf(left));
+  async function goOn(list: List, lane: LaneName): Promise<void> {
+    if (list.length === 0) return;
+    if (phases.phaseOf(list) !== undefined) return write(() => list, lane, list.at(-1)?.call.until);
+    void delay(RETRY_DELAY_MS).then(() => goOn(settle(phases.afterPause(list, performance.now())), lane));
   }
 
   /** Gives its outcome to each write that has one. @returns the others */
   function settle(list: List): List {
-    const left: phases.Pending[] = [];
     let created = 0;
     let hasWritten = false;
-    for (const one of list) {
-      const { entry, state } = one;
-      if (state.at === 'failed') entry.reject(state.error);
-      else if (state.at === 'done') {
-        const { before, after } = state.written;
-        if (before === undefined && after !== undefined) created++;
-        hasWritten ||= after !== 'unmet' && !isSamePlant(before, after);
-        entry.resolve(state.written);
-      } else left.push(one);
-    }
+    const unsettled = list.filter(({ call, state }) => {
+      if (state.at === 'failed') call.reject(state.error);
+      if (state.at !== 'done') return state.at !== 'failed';
+      const { before, after } = state.written;
+      if (before === undefined && after !== undefined) created++;
+      hasWritten ||= after !== 'unmet' && !isSamePlant(before, after);
+      call.resolve(state.written);
+      return false;
+    });
     if (hasWritten) onWrite(created);
-    return left;
+    return unsettled;
   }
 
-  return (take, lane = 'writes') => finish(() => take().map(phases.begun), lane);
+  return (take, lane = 'writes') => write(() => take().map(phases.begun), lane);
 }
 
-/** When nobody waits for any of the list any more. */
-const untilOf = (list: List) => list.at(-1)?.entry.until;
-
-/** Makes the statement of the next phase, or a transaction. @returns the lists in which the list goes on */
+/** Makes the statement of the next phase, or a whole transaction. @returns the lists in which the list goes on */
 async function advance(session: Session, list: List): Promise<readonly List[]> {
   const phase = phases.phaseOf(list);
   if (phase === undefined) return [list];
-  if (session.end !== undefined) return [await together(session, list, session.end)];
+  if (session.transaction !== undefined) return [await writeInGroups(session, list, session.transaction.end)];
   const isApart = phase === 'update' && session.dialect.distributed && phases.rowChanges(list).length > 1;
   return isApart
-    ? [...Map.groupBy(list, ({ entry }) => entry.item.id).values()]
+    ? [...Map.groupBy(list, ({ call }) => call.item.id).values()]
     : [await statements[phase](session, list)];
 }
 
 /** The lists in which one goes on that is not repeated as a whole any more: none if all its writes have failed. */
-function listsAfter(list: List, attempt: FailedAttempt): readonly List[] {
-  const parts = phases.afterFailure(list, attempt);
-  if (parts === undefined) for (const { entry } of list) entry.reject(attempt.error);
+function listsAfter(list: List, failure: WorkFailure): readonly List[] {
+  const parts = phases.afterFailure(list, failure);
+  if (parts === undefined) for (const { call } of list) call.reject(failure.error);
   return parts ?? [];
 }
 
-/** Takes one group of writes after another through all phases of a transaction, until its time is over. */
-async function together(session: Session, list: List, end: number): Promise<List> {
-  const after: phases.Pending[] = [];
-  for (let start = 0; start < list.length; start += TOGETHER) {
-    let some: List = list.slice(start, start + TOGETHER);
+/** Takes one group of writes after another through all phases, until the time of the transaction is over. */
+async function writeInGroups(session: Session, list: List, end: number): Promise<List> {
+  const result: phases.Pending[] = [];
+  for (let start = 0; start < list.length; start += GROUP_WRITES) {
+    let group: List = list.slice(start, start + GROUP_WRITES);
     const isOver = start > 0 && performance.now() >= end;
-    for (let phase = phases.phaseOf(some); !isOver && phase !== undefined; phase = phases.phaseOf(some)) {
-      some = await statements[phase](session, some);
+    for (let phase = phases.phaseOf(group); !isOver && phase !== undefined; phase = phases.phaseOf(group)) {
+      group = await statements[phase](session, group);
     }
-    after.push(...some);
+    result.push(...group);
   }
-  return after;
+  return result;
 }

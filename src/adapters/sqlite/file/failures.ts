@@ -1,5 +1,5 @@
 import { PlantStoreError } from '../../../domain/errors.ts';
-import type { Failure } from '../../sql/dialect.ts';
+import type { StatementFailure } from '../../sql/dialect.ts';
 import { FULL_DISK } from '../../sql/recent-failure.ts';
 
 /** SQLite's result codes (https://sqlite.org/rescode.html); the lower octet of an extended one is the primary one. */
@@ -49,7 +49,7 @@ export function failureOf(error: unknown) {
   const why = remedy && (isDiskFull ? remedy : `the database cannot be used (${message}), since ${remedy}`);
   const problem = error instanceof FileError ? message : why;
   const isUnavailable = problem !== undefined || error instanceof PlantStoreError;
-  const means: Failure['means'] = isBusy ? 'transient' : isUnavailable ? 'unavailable' : 'defect';
+  const means: StatementFailure['means'] = isBusy ? 'transient' : isUnavailable ? 'unavailable' : 'defect';
   return {
     means,
     // A statement that fails has done nothing.

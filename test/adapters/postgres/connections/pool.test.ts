@@ -4,11 +4,9 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { CompiledQuery, sql } from 'kysely';
 import type { Database } from '../../../../src/adapters/postgres/connections/pool.ts';
-import type { NewPlant } from '../../../../src/domain/plant.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { forAllTests, forEachTest } from '../../../support/lifetimes.ts';
 import { readToEnd } from '../../../support/plants/changes.ts';
-import { many } from '../../../support/plants/plant-lines.ts';
 import { listening } from '../../../support/servers/local-server.ts';
 import { startTcpProxy } from '../../../support/servers/tcp-proxy.ts';
 import { temporaryFolder } from '../../../support/service-process.ts';
@@ -23,8 +21,7 @@ import {
 
 /* Which connections are used again, seen through a network that fails. */
 
-/** Those that creates may use of a pool of ten. */
-const CREATE_CONNECTIONS = 8;
+const CONNECTIONS = 8;
 const STATEMENT_TIMEOUT = 500;
 
 const server = forAllTests(migratedDatabase);
@@ -35,20 +32,25 @@ beforeEach(async () => {
   database = connect(network.url, { poolSize: 10, statementTimeout: STATEMENT_TIMEOUT });
 });
 
+async function openConnections(database: Database): Promise<void> {
+  const pause = () => database.sql.executeQuery(CompiledQuery.raw('select pg_sleep(0.1)'));
+  await Promise.all(Array.from({ length: CONNECTIONS }, pause));
+  expect(network.connections()).toBe(CONNECTIONS);
+}
+
 test('trusts no other old connection once one has fallen silent', async () => {
   // Less than two of them can be waited for, which takes four times this. Half of that is left for the new one.
   const statementTimeout = 2_000;
   const slow = connect(network.url, { poolSize: 10, statementTimeout });
-  const plants = plantsIn(slow, { batchRows: 1, timeout: 4 * statementTimeout - 100 });
-  const first = Array.from({ length: CREATE_CONNECTIONS }, (_, n): NewPlant => ({ id: BigInt(n), name: 'before' }));
-  await Promise.all(first.map((plant) => plants.add(plant)));
-  expect(network.connections()).toBe(CREATE_CONNECTIONS);
+  const plants = plantsIn(slow, { timeout: 4 * statementTimeout - 100 });
+  await openConnections(slow);
+  expect(await plants.find(100n)).toBeUndefined();
 
   network.swallow();
   network.pass();
   const after = { id: 100n, name: 'after' };
   expect(await plants.add(after)).toBe('created');
-  expect(await storedPlants(slow)).toHaveLength(CREATE_CONNECTIONS + 1);
+  expect(await storedPlants(slow)).toEqual([after]);
   await eventually(() => network.connections() === 1);
 });
 
@@ -95,14 +97,13 @@ test.each([
 });
 
 test('closes no other connection after a value that cannot be encoded', async () => {
-  const plants = plantsIn(database, { batchRows: 1 });
-  await Promise.all(many(CREATE_CONNECTIONS).map((plant) => plants.add(plant)));
+  await openConnections(database);
   const endless: { self?: unknown } = {};
   endless.self = endless;
   await expect(database.sql.executeQuery(CompiledQuery.raw('select $1', [endless]))).rejects.toThrow(TypeError);
   await storedPlants(database);
-  await eventually(() => network.connections() < CREATE_CONNECTIONS);
-  expect(network.connections()).toBe(CREATE_CONNECTIONS - 1);
+  await eventually(() => network.connections() < CONNECTIONS);
+  expect(network.connections()).toBe(CONNECTIONS - 1);
 });
 
 test('a warning that is not of a missing standby leaves a commit confirmed', async () => {

@@ -1,4 +1,4 @@
-import { expect, jest, test } from '@jest/globals';
+import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import { readsInParts } from '../../../../src/adapters/sql/reads/reads-in-parts.ts';
 import type { PlantBatch, PlantRange } from '../../../../src/application/ports.ts';
 import { embeddedPlants, openEmbedded } from '../../../support/embedded-store.ts';
@@ -7,10 +7,8 @@ import { many } from '../../../support/plants/plant-lines.ts';
 
 /* How reads go on part after part: lists and counts on plants in memory and a clock of the test. */
 
-/** Milliseconds that reads have taken, beside those of the test. */
-let time = 0;
-const now = performance.now.bind(performance);
-jest.spyOn(performance, 'now').mockImplementation(() => now() + time);
+beforeEach(() => void jest.useFakeTimers());
+afterEach(() => void jest.useRealTimers());
 
 const all = { from: 0n, to: 999_999n };
 
@@ -18,7 +16,7 @@ const all = { from: 0n, to: 999_999n };
 function setUp(count: number, pause = 0) {
   const fake = fakePlants(new Map(many(count).map((plant) => [plant.id, plant])));
   async function plants({ from, ...range }: PlantRange, most: number): Promise<PlantBatch> {
-    time += pause;
+    jest.advanceTimersByTime(pause);
     const batch = await fake.list({ ...range, from, to: from + 2n }, most);
     return { ...batch, next: batch.next ?? (from + 2n < BigInt(count - 1) ? from + 2n : undefined) };
   }
@@ -56,6 +54,8 @@ test('all end early when nobody wants them any more, and a list at 2,000 plants'
   const gone = AbortSignal.abort();
   expect(await list(all, 100, gone)).toEqual({ plants: many(3), next: 2n });
   expect(await count(all, 100, gone)).toEqual({ count: 3, isExact: false });
+  expect(await list(all, Number.POSITIVE_INFINITY)).toEqual({ plants: many(2_000), next: 1_999n });
+  jest.useRealTimers();
   const store = embeddedPlants(await openEmbedded());
   await store.addAll(
     many(100).map((plant) => ({ ...plant, tag: plant.name })),
@@ -63,5 +63,4 @@ test('all end early when nobody wants them any more, and a list at 2,000 plants'
   );
   expect((await store.tags(undefined, 100, gone)).tags).toHaveLength(16);
   expect((await store.tags(undefined, 100)).tags).toHaveLength(100);
-  expect(await list(all, Number.POSITIVE_INFINITY)).toEqual({ plants: many(2_000), next: 1_999n });
 });

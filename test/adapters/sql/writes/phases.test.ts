@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import type { Failure } from '../../../../src/adapters/sql/dialect.ts';
+import type { StatementFailure } from '../../../../src/adapters/sql/dialect.ts';
 import * as phases from '../../../../src/adapters/sql/writes/phases.ts';
 import type { NewPlant } from '../../../../src/domain/plant.ts';
 import type { Precondition } from '../../../../src/domain/precondition.ts';
@@ -11,9 +11,12 @@ const NOW = 1_000;
 const plant = (name: string, id = 1n): NewPlant => ({ id, name });
 const [a, b, c] = [plant('a'), plant('b'), plant('c')];
 
-const adds = (target: NewPlant, replaces?: Precondition) => ({ id: target.id, target, adds: true, replaces });
-const changes = (target: NewPlant, replaces: Precondition = {}) => ({ ...adds(target, replaces), adds: false });
-const removes = (replaces: Precondition = {}) => ({ id: 1n, target: 'deleted' as const, adds: false, replaces });
+const write = (target: NewPlant | 'deleted', adds: boolean, precondition: Precondition): phases.Write => {
+  return { id: target === 'deleted' ? 1n : target.id, target, adds, precondition };
+};
+const adds = (target: NewPlant, precondition: Precondition = { excludes: 'any' }) => write(target, true, precondition);
+const changes = (target: NewPlant, precondition = {}) => write(target, false, precondition);
+const removes = (precondition: Precondition) => write('deleted', false, precondition);
 
 const begun = (...writes: phases.Write[]) =>
   writes.map((item) => phases.begun({ item, until: NOW + 1, resolve() {}, reject() {} }));
@@ -25,7 +28,7 @@ function lookedUp(list: readonly phases.Pending[], stored: NewPlant | 'deleted' 
 /** An attempt with such a failure, whose statement may have been done if that is said. */
 const failedAttempt = (failure: object, isUncertain = false) => ({
   error: 'why',
-  failure: { means: 'transient', ...failure } as Failure,
+  ...({ means: 'transient', ...failure } as StatementFailure),
   isSlowAgain: false,
   isUncertain,
 });
@@ -41,8 +44,8 @@ test('the first that adds a free id has created its plant, others are looked up'
 
 describe('a look-up', () => {
   test.each<[string, phases.Write, NewPlant | 'deleted' | undefined, unknown]>([
-    ['an addition, the same plant', adds(a), a, a],
-    ['an addition, another plant', adds(b), a, a],
+    ['an addition, the same plant', adds(a), a, 'unmet'],
+    ['an addition, another plant', adds(b), a, 'unmet'],
     ['an addition that replaces, another plant', adds(b, {}), a, 'update'],
     ['an addition that replaces, a deleted plant', adds(a, {}), 'deleted', 'deleted'],
     ['an addition, nothing, since a deleted plant was purged', adds(a), undefined, 'insert'],
