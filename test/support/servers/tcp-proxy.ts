@@ -131,8 +131,8 @@ export async function startTcpProxy(target: string, changed: (opening: Buffer) =
       return promise;
     },
     /** From now on decides what becomes of everything that a client sends after its first packet; undefined lets it pass. */
-    interfere(faultOf: (sent: Buffer) => Fault | undefined): void {
-      decide = (sent, _service, isOpening) => (isOpening ? undefined : faultOf(sent));
+    interfere(faultOf: (sent: Buffer, client: Socket) => Fault | undefined): void {
+      decide = (sent, client, isOpening) => (isOpening ? undefined : faultOf(sent, client));
     },
     /** Delivers what was held back. Resolves once the database has responded to all of it. */
     deliverLate,
