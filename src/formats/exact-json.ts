@@ -27,6 +27,8 @@ function exactId(source: string): bigint | number {
 const reviveId = (key: string, value: unknown, context?: { readonly source?: string }): unknown =>
   key === 'id' && typeof value === 'number' ? exactId(context?.source ?? '') : value;
 
+const ID = '"id"';
+
 /** What follows the key of a number. */
 const NUMBER = /^\s*:\s*([-+.\deE]*)/;
 
@@ -36,13 +38,13 @@ const NUMBER = /^\s*:\s*([-+.\deE]*)/;
  * @throws SyntaxError if it is not JSON, RangeError if it is nested too deep
  */
 export function parseJson(text: string): unknown {
-  const json = withPlainKeys(text.replace(/^\uFEFF/, ' '));
+  const json = withPlainKeys(text.startsWith('\uFEFF') ? ` ${text.slice(1)}` : text);
   // Within a string, a quote has a backslash before it, so only the text "id" as a value would look like another.
-  const [, afterId = '', ...afterOthers] = json.split('"id"');
+  const first = json.indexOf(ID);
   // A reviver takes more than the rest of the parsing: half a microsecond for each value.
-  if (afterOthers.length > 0) return JSON.parse(json, reviveId);
+  if (json.indexOf(ID, first + 1) > first) return JSON.parse(json, reviveId);
   const parsed = JSON.parse(json);
-  if (typeof parsed?.id === 'number') parsed.id = exactId(NUMBER.exec(afterId)?.[1] ?? '');
+  if (typeof parsed?.id === 'number') parsed.id = exactId(NUMBER.exec(json.slice(first + ID.length))?.[1] ?? '');
   return parsed;
 }
 

@@ -1,7 +1,9 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { TOKEN } from './api-server.ts';
 import { connectTo } from './http-bytes.ts';
+import { atEnd } from './lifetimes.ts';
 
 /**
  * Sends bytes that fetch would not and resolves to all that comes back until the server closes the connection, which a
@@ -50,4 +52,12 @@ export async function beginUpload(url: string, body = '{"id":77,"name":"Monstera
       return text(socket);
     },
   };
+}
+
+/** Resolves when a service of this process has read the headers of the next request. */
+export function requestStart(): Promise<unknown> {
+  return new Promise((resolve) => {
+    subscribe('http.server.request.start', resolve);
+    atEnd(() => unsubscribe('http.server.request.start', resolve));
+  });
 }

@@ -7,7 +7,7 @@ import { post, startApiServer, TOKEN } from '../../support/api-server.ts';
 import { eventually } from '../../support/eventually.ts';
 import { connectTo, requestHead, responsesIn } from '../../support/http-bytes.ts';
 import { atEnd } from '../../support/lifetimes.ts';
-import { requestText } from '../../support/raw-request.ts';
+import { requestStart, requestText } from '../../support/raw-request.ts';
 
 /*
  * What a connection may be doing, what may come on it then, and how the service may stop meanwhile: each combination ends in
@@ -39,7 +39,11 @@ const states: Readonly<Record<string, Act>> = {
   'half a head': writes(CREATE.slice(0, 60)),
   reading: begins(READ),
   streaming: begins(requestText('GET /plants')),
-  waiting: writes(requestText('GET /changes?wait=30')),
+  waiting: (socket) => {
+    const begun = requestStart();
+    socket.write(requestText('GET /changes?wait=30'));
+    return begun;
+  },
   uploading: begins(UPLOAD),
   refused: begins(UPLOAD.replace(TOKEN, 'wrong').replace('Expect: 100-continue\r\n', '')),
 };

@@ -1,6 +1,4 @@
-import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
-import type { IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { expect, test } from '@jest/globals';
 import { pino } from 'pino';
@@ -11,7 +9,7 @@ import type { UseCases } from '../../../src/application/use-cases.ts';
 import { CLOSE, startApiServer } from '../../support/api-server.ts';
 import { connectTo } from '../../support/http-bytes.ts';
 import { atEnd, forAllTests } from '../../support/lifetimes.ts';
-import { beginUpload, rawRequest, requestText, statusesIn } from '../../support/raw-request.ts';
+import { beginUpload, rawRequest, requestStart, requestText, statusesIn } from '../../support/raw-request.ts';
 
 /* What a client can do to a connection, and must not do to the service or to itself. */
 
@@ -21,15 +19,6 @@ const NOT_LAST = requestText('POST /plants', BODY);
 const CHUNKED = requestText('POST /plants', '', 'Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n');
 
 const server = forAllTests(() => startApiServer());
-
-/** The next request whose headers a service of this process has read. */
-async function requestStart(): Promise<IncomingMessage> {
-  const message = await new Promise((resolve) => {
-    subscribe('http.server.request.start', resolve);
-    atEnd(() => unsubscribe('http.server.request.start', resolve));
-  });
-  return (message as { request: IncomingMessage }).request;
-}
 
 test('dates also what only the parser reads, as RFC 9110 section 6.6.1 requires', async () => {
   const date = /^HTTP\/1\.1 400 [\s\S]*\r\nDate: (.*)\r\n/.exec(await rawRequest(server.url, 'hello\r\n\r\n'))?.[1];
@@ -97,10 +86,6 @@ test('it closes at the deadline what clients do not read or send', async () => {
   const { socket } = await beginUpload(stopping.url);
   await stopping.close(100, 50);
   expect(await text(socket)).toBe('');
-});
-
-test('closes a CONNECT', async () => {
-  expect(await rawRequest(server.url, 'CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n')).toBe('');
 });
 
 test('refuses a malformed body, whether it comes with its headers or after them', async () => {

@@ -2,6 +2,7 @@ import Type from 'typebox';
 import type { UseCases } from '../../../application/use-cases.ts';
 import { isStorableText, MAX_LENGTH } from '../../../domain/plant.ts';
 import { separators } from '../../../formats/csv.js';
+import { jsonText } from '../../../formats/exact-json.ts';
 import { Changes, PlantCount, PlantList, TagList } from '../../../formats/schemas.ts';
 import { HttpError, JSON_TYPE } from '../errors.ts';
 import { type Operation, operation } from './operation.ts';
@@ -149,7 +150,7 @@ export function listOperations({ listPlants, countPlants, listTags, readChanges 
         limit: pageLimit('changes'),
         wait: decimal({ description: 'how many seconds to wait for a change if nothing is new' }, 0, 30),
       },
-      response: jsonResponse(Changes),
+      response: jsonResponse(Changes, jsonText),
       statuses: [410, 501],
       limits: () => 'wait',
       handle: ({ query: { after, limit = DEFAULT_LIMIT, wait = 0 }, signal }) =>

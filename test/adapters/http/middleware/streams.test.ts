@@ -15,7 +15,6 @@ import { rawRequest, requestText } from '../../../support/raw-request.ts';
 
 /* Lists that are longer than one batch, which are sent while they are read. */
 
-/** Plants in the first batch of a list. */
 /** More than one batch has. */
 const MANY = BATCH + 500;
 const LIMITED = `?limit=${BATCH + 400}`;
