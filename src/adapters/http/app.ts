@@ -45,11 +45,11 @@ export function api(options: ApiOptions) {
     ...plantOperations(cases),
     importOperation(cases, bodyLimit),
   ];
-  const surroundings = { operations, verifyToken, limits: admitted };
   const router = new Router<RequestState>({ sensitive: true, strict: true });
   for (const operation of operations) {
     const method = operation.method.toLowerCase() as Lowercase<Operation['method']>;
-    router[method](operation.path.replace(/\{(\w+)\}/g, ':$1'), operationHandler(operation, surroundings));
+    const handler = operationHandler(operation, operations, verifyToken, admitted);
+    router[method](operation.path.replace(/\{(\w+)\}/g, ':$1'), handler);
   }
   // These follow the operations' router, which would try all these paths for each request.
   const otherPaths = new Router<RequestState>({ sensitive: true, strict: true });

@@ -36,12 +36,9 @@ export function bodyReader(bytesMax: number): BodyReader {
       if (error instanceof HttpError) throw error;
       // raw-body leaves the remaining body unread, and Node would wait for it before the next request.
       request.resume();
-      throw (error as { type?: unknown }).type === 'entity.too.large'
-        ? tooLarge(bytesMax)
-        : new PlantStoreError(
-            'malformed_json',
-            'the body must be as long as its Content-Length says, and its chunks well-formed',
-          );
+      if ((error as { type?: unknown }).type === 'entity.too.large') throw tooLarge(bytesMax);
+      const rule = 'the body must be as long as its Content-Length says, and its chunks well-formed';
+      throw new PlantStoreError('malformed_json', rule);
     }
     const { body } = ctx.request;
     // koa-bodyparser reads the parameters of a media type more strictly than others do.

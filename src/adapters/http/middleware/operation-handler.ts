@@ -12,15 +12,13 @@ import { bodyReader, sizeOf } from './body.ts';
 import { setHeaders } from './every-request.ts';
 import type { RequestState } from './state.ts';
 
-interface Surroundings {
-  /** All operations of the API. */
-  readonly operations: readonly Operation[];
-  readonly verifyToken: TokenVerifier;
-  readonly limits: Admission;
-}
-
-/** Handles the requests for an operation. The order of the checks is documented. */
-export function operationHandler(operation: Operation, { operations, verifyToken, limits }: Surroundings) {
+/** Handles the requests for one of the operations. The order of the checks is documented. */
+export function operationHandler(
+  operation: Operation,
+  operations: readonly Operation[],
+  verifyToken: TokenVerifier,
+  limits: Admission,
+) {
   const { operationId, method, permission, response: kind, body } = operation;
   const isRead = method === 'GET';
   const onPath = operations.filter(({ path }) => path === operation.path);

@@ -102,13 +102,8 @@ function listFormat(type: string | undefined, separator: Separator) {
     // The import reads this back: an empty cell is no tag, "" an empty tag. Nothing is escaped against formulas.
     const record = ({ id, name, tag }: NewPlant) =>
       `${[id, csvCell(name, separator), tag === undefined ? '' : csvCell(tag, separator)].join(separator)}\r\n`;
-    return {
-      contentType,
-      start: `${['id', 'name', 'tag'].join(separator)}\r\n`,
-      write: record,
-      between: '',
-      end: '',
-    };
+    const head = ['id', 'name', 'tag'].join(separator);
+    return { contentType, start: `${head}\r\n`, write: record, between: '', end: '' };
   }
   if (type === NDJSON_TYPE) {
     return { contentType: type, start: '', write: (plant: NewPlant) => `${plantJson(plant)}\n`, between: '', end: '' };
