@@ -5,9 +5,9 @@ import { type Load, runLoad } from './load.ts';
 
 export const MIB = 1024 ** 2;
 
-/** @returns a function that says how many seconds of CPU time the server and Postgres have used since */
-export function cpuMeter({ pid }: { readonly pid: number }, { postmaster }: BenchDatabase) {
-  const now = () => ({ service: cpuTime(pid).own, postgres: cpuTimeOfFamily(postmaster) });
+/** @returns a function that says how many seconds of CPU time the server and Postgres, if it has one, have used since */
+export function cpuMeter({ pid }: { readonly pid: number }, database: BenchDatabase | undefined) {
+  const now = () => ({ service: cpuTime(pid).own, postgres: database ? cpuTimeOfFamily(database.postmaster) : 0 });
   const start = now();
   return () => {
     const { service, postgres } = now();
