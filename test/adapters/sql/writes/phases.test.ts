@@ -36,45 +36,10 @@ const failedAttempt = (failure: object, isUncertain = false) => ({
 const ends = (list: readonly phases.Pending[]) =>
   list.map(({ state }) => (state.at === 'done' ? state.written.after : state.at));
 
-test('the first that adds a free id has created its plant, others are looked up', () => {
-  const list = begun(adds(a), adds(b), adds(plant('taken', 2n)), changes(plant('c', 3n)));
-  expect(phases.plantsToInsert(list)).toEqual([a, plant('taken', 2n)]);
-  expect(ends(phases.afterInsert(list, new Set([1n])))).toEqual([a, 'lookUp', 'lookUp', 'lookUp']);
-});
-
-describe('a look-up', () => {
-  test.each<[string, phases.Write, NewPlant | 'deleted' | undefined, unknown]>([
-    ['an addition, the same plant', adds(a), a, 'unmet'],
-    ['an addition, another plant', adds(b), a, 'unmet'],
-    ['an addition that replaces, another plant', adds(b, {}), a, 'update'],
-    ['an addition that replaces, a deleted plant', adds(a, {}), 'deleted', 'deleted'],
-    ['an addition, nothing, since a deleted plant was purged', adds(a), undefined, 'insert'],
-    ['a change, nothing', changes(b), undefined, undefined],
-    ['a change, a deleted plant', changes(b, is(a)), 'deleted', 'deleted'],
-    ['a change, the expected plant', changes(b, is(a)), a, 'update'],
-    ['a change, an unexpected plant', changes(b, is(c)), a, 'unmet'],
-    ['a change that was done, its own plant', changes(b, is(a)), b, b],
-    ['a deletion, the expected plant', removes(is(a)), a, 'update'],
-    ['a deletion, an unexpected plant', removes(is(b)), a, 'unmet'],
-  ])('finds for %s', (_what, write, stored, outcome) => {
-    expect(ends(lookedUp(taken(write), stored))).toEqual([outcome]);
-  });
-
-  test.each([
-    [a, a],
-    [b, 'failed'],
-    ['deleted' as const, 'failed'],
-    [undefined, 'insert'],
-  ])('after an INSERT whose response was lost finds %j', (stored, outcome) => {
-    const lost = phases.afterInsert(phases.afterLostInsert(begun(adds(a, {}))), new Set());
-    expect(ends(lookedUp([...taken(changes(c)), ...lost], stored)).at(-1)).toEqual(outcome);
-  });
-
-  test('begins nothing that nobody waits for, and leads to no third INSERT', () => {
-    expect(ends(lookedUp(taken(changes(b)), a, NOW + 1))).toEqual(['failed']);
-    const second = lookedUp(taken(adds(a)), undefined);
-    expect(ends(lookedUp(phases.afterInsert(second, new Set()), undefined))).toEqual(['failed']);
-  });
+test('a look-up begins nothing that nobody waits for, and leads to no third INSERT', () => {
+  expect(ends(lookedUp(taken(changes(b)), a, NOW + 1))).toEqual(['failed']);
+  const second = lookedUp(taken(adds(a)), undefined);
+  expect(ends(lookedUp(phases.afterInsert(second, new Set()), undefined))).toEqual(['failed']);
 });
 
 describe('writes of one plant', () => {
@@ -100,20 +65,7 @@ describe('writes of one plant', () => {
   });
 });
 
-describe('after a failure', () => {
-  const update = lookedUp(taken(changes(b), changes(c)), a);
-  const oneRow = { mayBeOneRowsFault: true };
-
-  test('an INSERT is repeated whatever its outcome', () => {
-    expect(phases.afterFailure(begun(adds(a)), failedAttempt({}, true))).toBeUndefined();
-  });
-
-  test('that one row may have caused, a list goes on in parts that know of its INSERT', () => {
-    const parts = phases.afterFailure(begun(adds(a), adds(b)), failedAttempt(oneRow, true));
-    expect(parts?.map((part) => part.map(({ isUncertain }) => isUncertain))).toEqual([[true], [true]]);
-  });
-
-  test('all writes of an UPDATE of unknown outcome fail', () => {
-    expect(phases.afterFailure(update, failedAttempt(oneRow, true))?.map(ends)).toEqual([['failed', 'failed']]);
-  });
+test('a list that one row may have made fail goes on in parts that know of its INSERT', () => {
+  const parts = phases.afterFailure(begun(adds(a), adds(b)), failedAttempt({ mayBeOneRowsFault: true }, true));
+  expect(parts?.map((part) => part.map(({ isUncertain }) => isUncertain))).toEqual([[true], [true]]);
 });
