@@ -43,21 +43,19 @@ async function endsInOrder(service: NodeProcess): Promise<void> {
 
 const reports = (service: NodeProcess) => service.stderr().match(/^The log cannot be written .*$/gm);
 
-describe('a full disk', () => {
-  const report =
-    'The log cannot be written (ENOSPC: no space left on device, write): ' +
-    'lines are dropped, and the service continues.';
+const report =
+  'The log cannot be written (ENOSPC: no space left on device, write): ' +
+  'lines are dropped, and the service continues.';
 
-  test.each([
-    ['on Postgres', '> /dev/full', [report], async () => ({ DATABASE_URL: database.url })],
-    ['on the embedded database', '> /dev/full', [report], async () => ({ DATA_DIR: await temporaryFolder() })],
-  ])('lets it serve and end %s', async (_name, redirection, reported, environment) => {
-    const service = await start(redirection, await environment());
-    await logUntilDropped(service);
-    await create(service);
-    await endsInOrder(service);
-    expect(reports(service)).toEqual(reported);
-  });
+test.each([
+  ['on Postgres', '> /dev/full', [report], async () => ({ DATABASE_URL: database.url })],
+  ['on the embedded database', '> /dev/full', [report], async () => ({ DATA_DIR: await temporaryFolder() })],
+])('a full disk lets it serve and end %s', async (_name, redirection, reported, environment) => {
+  const service = await start(redirection, await environment());
+  await logUntilDropped(service);
+  await create(service);
+  await endsInOrder(service);
+  expect(reports(service)).toEqual(reported);
 });
 
 describe('a pipe', () => {

@@ -248,25 +248,23 @@ describe('a receiver that floods the service', () => {
   );
 });
 
-describe('a proxy', () => {
-  async function proxied(path = '/') {
-    const proxy = await startForwardProxy();
-    const server = createHttpsServer(trustedCertificate(), (_, response) => response.end());
-    const host = `localhost:${await listening(server)}`;
-    return { proxy, host, ...sender(`https://${host}${path}`, { proxy: { httpsProxy: proxy.url } }) };
-  }
+async function proxied(path = '/') {
+  const proxy = await startForwardProxy();
+  const server = createHttpsServer(trustedCertificate(), (_, response) => response.end());
+  const host = `localhost:${await listening(server)}`;
+  return { proxy, host, ...sender(`https://${host}${path}`, { proxy: { httpsProxy: proxy.url } }) };
+}
 
-  test('sees the host and the port of a receiver, and nothing else', async () => {
-    const { proxy, host, send } = await proxied('/secret-path');
-    for (let n = 0; n < 3; n++) expect(await send()).toBeUndefined();
-    // Plain HTTP is not sent through it.
-    const url = await receiver((_, response) => response.end());
-    expect(await sender(url, { proxy: { httpsProxy: proxy.url } }).send()).toBeUndefined();
-    expect(new Set(proxy.asked)).toEqual(new Set([host]));
-    expect(proxy.credentials).toEqual(new Set([`Basic ${Buffer.from('user:p@ss').toString('base64')}`]));
-    expect(proxy.seen().length).toBeGreaterThan(1_000);
-    expect(proxy.seen()).not.toMatch(/secret-path|webhook-|Pinus|proxy-/i);
-  });
+test('a proxy sees the host and the port of a receiver, and nothing else', async () => {
+  const { proxy, host, send } = await proxied('/secret-path');
+  for (let n = 0; n < 3; n++) expect(await send()).toBeUndefined();
+  // Plain HTTP is not sent through it.
+  const url = await receiver((_, response) => response.end());
+  expect(await sender(url, { proxy: { httpsProxy: proxy.url } }).send()).toBeUndefined();
+  expect(new Set(proxy.asked)).toEqual(new Set([host]));
+  expect(proxy.credentials).toEqual(new Set([`Basic ${Buffer.from('user:p@ss').toString('base64')}`]));
+  expect(proxy.seen().length).toBeGreaterThan(1_000);
+  expect(proxy.seen()).not.toMatch(/secret-path|webhook-|Pinus|proxy-/i);
 });
 
 test('fails if nobody listens, and recovers by itself', async () => {

@@ -57,16 +57,14 @@ test('is an empty array, or no line, if there is nothing', async () => {
   }
 });
 
-describe('tag', () => {
-  test.each([
-    ['', ''],
-    [ODD_TAG, encodeURIComponent(ODD_TAG)],
-    ['\u00E0', '%C3%A0'],
-    ['A b', 'A+b'],
-  ])('selects the plants with exactly the tag %j', async (tag, encoded) => {
-    const tagged = arrayOf(plants.filter((plant) => plant.tag === tag));
-    for (const limit of ['', 'limit=100&']) expect(await text(`?${limit}tag=${encoded}`)).toBe(tagged);
-  });
+test.each([
+  ['', ''],
+  [ODD_TAG, encodeURIComponent(ODD_TAG)],
+  ['\u00E0', '%C3%A0'],
+  ['A b', 'A+b'],
+])('tag selects the plants with exactly the tag %j', async (tag, encoded) => {
+  const tagged = arrayOf(plants.filter((plant) => plant.tag === tag));
+  for (const limit of ['', 'limit=100&']) expect(await text(`?${limit}tag=${encoded}`)).toBe(tagged);
 });
 
 describe('name', () => {
@@ -96,46 +94,42 @@ describe('name', () => {
   });
 });
 
-describe('limit', () => {
-  test.each(
-    [1, 4, 2 ** 31 - 1].flatMap((limit): [number, string, NewPlant[]][] => [
-      [limit, '', plants],
-      [limit, '&order=desc', plants.toReversed()],
-    ]),
-  )('%i%s gives pages of so many, each leading to the next one, until all were given', async (limit, order, plants) => {
-    const pages: string[] = [];
-    for (let query: string | undefined = `?limit=${limit}${order}`; query !== undefined; ) {
-      const response: Response = await list(query);
-      pages.push(await response.text());
-      query = nextOf(response);
-    }
-    const expected = Array.from({ length: Math.ceil(plants.length / limit) }, (_, n) =>
-      arrayOf(plants.slice(n * limit, (n + 1) * limit)),
-    );
-    expect(pages).toEqual(expected);
-  });
+test.each(
+  [1, 4, 2 ** 31 - 1].flatMap((limit): [number, string, NewPlant[]][] => [
+    [limit, '', plants],
+    [limit, '&order=desc', plants.toReversed()],
+  ]),
+)('limit=%i%s gives pages of so many, each leading to the next, until all were given', async (limit, order, plants) => {
+  const pages: string[] = [];
+  for (let query: string | undefined = `?limit=${limit}${order}`; query !== undefined; ) {
+    const response: Response = await list(query);
+    pages.push(await response.text());
+    query = nextOf(response);
+  }
+  const expected = Array.from({ length: Math.ceil(plants.length / limit) }, (_, n) =>
+    arrayOf(plants.slice(n * limit, (n + 1) * limit)),
+  );
+  expect(pages).toEqual(expected);
 });
 
-describe('the query', () => {
-  const LIMIT = 'limit must be an integer from 1 to 2147483647 in decimal digits';
-  const ID =
-    'must be an integer from -9223372036854775808 to 9223372036854775807 in decimal digits, without leading zeros or a plus sign';
-  const KNOWN = 'is unknown: the query may have only limit, after, order, tag, name, separator';
+const LIMIT = 'limit must be an integer from 1 to 2147483647 in decimal digits';
+const ID =
+  'must be an integer from -9223372036854775808 to 9223372036854775807 in decimal digits, without leading zeros or a plus sign';
+const KNOWN = 'is unknown: the query may have only limit, after, order, tag, name, separator';
 
-  test.each([
-    ...['0', '2147483648'].map((n) => [`limit=${n}`, LIMIT]),
-    ['after=9223372036854775808', `after ${ID}`],
-    ['order=up', 'order must be asc or desc'],
-    ['tag=a%00b', 'tag must be a string of at most 200 characters without U+0000'],
-    [`tag=${'x'.repeat(201)}`, 'tag must be a string of at most 200 characters without U+0000'],
-    [`name=${'x'.repeat(101)}`, 'name must be a string of at most 100 characters without U+0000'],
-    ...['Limit', '__proto__'].map((name) => [`${name}=1`, `"${name}" ${KNOWN}`]),
-    ['tag=a&after=1&%74ag=b', 'tag must be given once only'],
-    ...['%4', '%ED%A0%80'].map((text) => [`tag=${text}`, 'the query must be percent-encoded UTF-8']),
-    ['%FF=a', 'the query must be percent-encoded UTF-8'],
-  ])('%s gets 400 / 40022 and what it must be', async (query, message) => {
-    expect(await refusalOf(await list(`?${query}`))).toEqual([400, 40022, message]);
-  });
+test.each([
+  ...['0', '2147483648'].map((n) => [`limit=${n}`, LIMIT]),
+  ['after=9223372036854775808', `after ${ID}`],
+  ['order=up', 'order must be asc or desc'],
+  ['tag=a%00b', 'tag must be a string of at most 200 characters without U+0000'],
+  [`tag=${'x'.repeat(201)}`, 'tag must be a string of at most 200 characters without U+0000'],
+  [`name=${'x'.repeat(101)}`, 'name must be a string of at most 100 characters without U+0000'],
+  ...['Limit', '__proto__'].map((name) => [`${name}=1`, `"${name}" ${KNOWN}`]),
+  ['tag=a&after=1&%74ag=b', 'tag must be given once only'],
+  ...['%4', '%ED%A0%80'].map((text) => [`tag=${text}`, 'the query must be percent-encoded UTF-8']),
+  ['%FF=a', 'the query must be percent-encoded UTF-8'],
+])('the query %s gets 400 / 40022 and what it must be', async (query, message) => {
+  expect(await refusalOf(await list(`?${query}`))).toEqual([400, 40022, message]);
 });
 
 describe('CSV', () => {

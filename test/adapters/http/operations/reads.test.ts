@@ -100,26 +100,24 @@ test.each(['', 'IiI', 't_w', 'tAA', 'tIg=='])('refuses "%s" as a place in the ta
   expect(await refusal(read(`/tags?after=${after}`))).toEqual([400, 40022, message]);
 });
 
-describe('an ETag', () => {
-  const etagOf = async (id: bigint) => (await read(`/plants/${id}`)).headers.get('ETag') ?? '';
+const etagOf = async (id: bigint) => (await read(`/plants/${id}`)).headers.get('ETag') ?? '';
 
-  test.each<[string, (etag: string) => string, number]>([
-    ['alone', (etag) => etag, 304],
-    ['weak, in a list', (etag) => `"another",W/${etag}, "third"`, 304],
-    ['as *', () => '*', 304],
-    ['of another record', () => '"another"', 200],
-    ['without its quotes', (etag) => etag.slice(1, -1), 200],
-  ])('%s in If-None-Match gets %i, without a body if that is 304', async (_how, header, status) => {
-    const etag = await etagOf(1n);
-    for (const method of ['GET', 'HEAD']) {
-      const response = await read('/plants/1', { 'If-None-Match': header(etag) }, method);
-      const body = status === 304 || method === 'HEAD' ? '' : jsonOf(plants[3] as NewPlant);
-      expect([response.status, await response.text()]).toEqual([status, body]);
-      const headers = Object.fromEntries(response.headers);
-      expect(headers).toMatchObject({ etag, 'cache-control': 'private, no-cache' });
-      if (status === 304) expect(Object.keys(headers).filter((name) => name.startsWith('content-'))).toEqual([]);
-    }
-  });
+test.each<[string, (etag: string) => string, number]>([
+  ['alone', (etag) => etag, 304],
+  ['weak, in a list', (etag) => `"another",W/${etag}, "third"`, 304],
+  ['as *', () => '*', 304],
+  ['of another record', () => '"another"', 200],
+  ['without its quotes', (etag) => etag.slice(1, -1), 200],
+])('an ETag %s in If-None-Match gets %i, without a body if that is 304', async (_how, header, status) => {
+  const etag = await etagOf(1n);
+  for (const method of ['GET', 'HEAD']) {
+    const response = await read('/plants/1', { 'If-None-Match': header(etag) }, method);
+    const body = status === 304 || method === 'HEAD' ? '' : jsonOf(plants[3] as NewPlant);
+    expect([response.status, await response.text()]).toEqual([status, body]);
+    const headers = Object.fromEntries(response.headers);
+    expect(headers).toMatchObject({ etag, 'cache-control': 'private, no-cache' });
+    if (status === 304) expect(Object.keys(headers).filter((name) => name.startsWith('content-'))).toEqual([]);
+  }
 });
 
 test.each(['/plants/1', '/plants?limit=2', '/plants/7'])(
@@ -155,19 +153,17 @@ test.each<[string, number, number, number]>([
   },
 );
 
-describe('the checks have an order:', () => {
-  const wrong = { Authorization: 'Bearer a-token-of-nobody' };
-  const noRight = { Authorization: 'Bearer a-token-that-creates' };
-  const noType = { Accept: 'text/html' };
+const wrong = { Authorization: 'Bearer a-token-of-nobody' };
+const noRight = { Authorization: 'Bearer a-token-that-creates' };
+const noType = { Accept: 'text/html' };
 
-  test.each<[string, string, string, Record<string, string>, number]>([
-    ['the path', 'GET', '/plant/x?y', { ...wrong, ...noType }, 40400],
-    ['the method', 'PATCH', '/plants/x?y', { ...wrong, ...noType }, 40500],
-    ['the token', 'GET', '/plants/x?y', { ...wrong, ...noType }, 40101],
-    ['the permission', 'GET', '/plants/x?y', { ...noRight, ...noType }, 40300],
-    ['Accept', 'GET', '/plants/7', noType, 40600],
-    ['the plant', 'GET', '/plants/7', {}, 40401],
-  ])('%s', async (_what, method, path, headers, error) => {
-    expect((await refusal(read(path, headers, method)))[1]).toBe(error);
-  });
+test.each<[string, string, string, Record<string, string>, number]>([
+  ['the path', 'GET', '/plant/x?y', { ...wrong, ...noType }, 40400],
+  ['the method', 'PATCH', '/plants/x?y', { ...wrong, ...noType }, 40500],
+  ['the token', 'GET', '/plants/x?y', { ...wrong, ...noType }, 40101],
+  ['the permission', 'GET', '/plants/x?y', { ...noRight, ...noType }, 40300],
+  ['Accept', 'GET', '/plants/7', noType, 40600],
+  ['the plant', 'GET', '/plants/7', {}, 40401],
+])('the checks have an order: %s', async (_what, method, path, headers, error) => {
+  expect((await refusal(read(path, headers, method)))[1]).toBe(error);
 });
