@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { Client } from 'pg';
 import type { NewPlant } from '../../src/domain/plant.ts';
 import { execute } from '../../tooling/execute.ts';
@@ -16,6 +16,8 @@ import { applyMigrations, storedPlantsAt } from '../support/test-database.ts';
  * What can happen to a whole database or the way to it: a Postgres of its own behind a network of its own. Nothing of the
  * service is restarted.
  */
+
+jest.setTimeout(300_000);
 
 const POOL_SIZE = 4;
 /** Of two lists at once; the others are for reads. */
@@ -118,8 +120,8 @@ async function recovers(): Promise<void> {
   expect(await sendAll(refused.map(({ plant }) => plant))).toEqual(all(refused.length, 200));
   expect(judge(answers, await storedPlantsAt(postgres.url))).toEqual(faultless);
 
-  // A connection that the pool has forgotten would not be closed when idle.
-  await eventually(() => network.connections() === 0);
+  // A connection that the pool has forgotten would not be closed when idle. Abandoned statements count for a minute.
+  await eventually(() => network.connections() === 0, 120_000);
   await eventually(async () => (await backends()).length === 0);
   await stops();
 }
