@@ -3,8 +3,8 @@ import { byId, make, onClick, setState, write } from './dom.js';
 import { add, open } from './editor/editor.js';
 import { sendDeletion } from './editor/undo.js';
 import { follow } from './follow.js';
-import { downloadDialog } from './lists/download-dialog.js';
-import { importDialog } from './lists/import-dialog.js';
+import './lists/download-dialog.js';
+import './lists/import-dialog.js';
 import * as fields from './table/fields.js';
 import * as list from './table/plants.js';
 import * as selection from './table/selection.js';
@@ -53,8 +53,6 @@ function start() {
 
 takeToken();
 onOpen(open);
-importDialog();
-downloadDialog();
 addEventListener('redraw', draw);
 byId('sign-in', HTMLDialogElement).onclose = start;
 onClick('forget', () => {

@@ -1,5 +1,6 @@
 /** @import { Request } from './api.js' */
 import { byId, latest, onClick, write } from './dom.js';
+import { failed } from './errors.js';
 
 /**
  * A dialog of work that takes a while. Its elements have ids that begin with its own. While it is running, only its button
@@ -14,16 +15,23 @@ export function workDialog(/** @type {string} */ id) {
   dialog.addEventListener('close', () => dialog.open || signals());
   addEventListener('beforeunload', (event) => dialog.matches('.running[open]') && event.preventDefault());
 
+  /** Stops what is not finished, and takes its words away. */
+  function begin() {
+    const signal = signals();
+    const trouble = (problem = '') => signal.aborted || write(`${id}-trouble`, problem);
+    for (const what of ['problem', 'trouble']) write(`${id}-${what}`);
+    return { signal, trouble };
+  }
+
   return {
     dialog,
     bar: byId(`${id}-progress`, HTMLProgressElement),
     stop: () => void signals(),
-    /** Stops what is not finished, and takes its words away. */
-    begin() {
-      const signal = signals();
-      const trouble = (problem = '') => signal.aborted || write(`${id}-trouble`, problem);
-      for (const what of ['problem', 'trouble']) write(`${id}-${what}`);
-      return { signal, trouble };
+    begin,
+    /** Does one thing, in place of what is not finished, and says how it fails. */
+    async attempt(/** @type {(request: Request & { signal: AbortSignal }) => Promise<void>} */ work) {
+      const request = begin();
+      await work(request).catch((error) => request.signal.aborted || failed(error, `${id}-problem`));
     },
     /** Opens the dialog in a state, which is a class of it. */
     show(/** @type {string} */ state, /** @type {string[]} */ ...classes) {

@@ -1,11 +1,13 @@
-import { byId, write } from '../dom.js';
-import { errorOf, failed } from '../errors.js';
+import { byId, onClick, write } from '../dom.js';
+import { errorOf } from '../errors.js';
 import { typedView } from '../table/fields.js';
 import * as list from '../table/plants.js';
 import { isFiltered, queryOf } from '../table/view.js';
 import { currentToken } from '../token.js';
 import { workDialog } from '../work-dialog.js';
 import { save } from './files.js';
+
+/* The dialog that saves the plants of the table's filter, also those that are not in the table yet. */
 
 /**
  * In CSV: cells that spreadsheets alter. They keep 15 digits of a number, and take no zeros before it; 1/2 becomes a date, 1E5
@@ -21,52 +23,47 @@ const ADVICE = `To keep such texts, do not open the file, but import it with all
 /** Where a comma is the decimal sign, spreadsheets take semicolons to separate cells. */
 const separator = Intl.NumberFormat().format(0.5).includes(',') ? ';' : ',';
 
-/** The dialog that saves the plants of the table's filter, also those that are not in the table yet. */
-export function downloadDialog() {
-  const { begin, show } = workDialog('download');
-  const isForSpreadsheets = byId('download-csv', HTMLInputElement);
+const { attempt, show } = workDialog('download');
+const isForSpreadsheets = byId('download-csv', HTMLInputElement);
 
-  /** Reads all of them before any is saved: a list that breaks off must not look like a whole one. */
-  async function download(/** @type {AbortSignal} */ signal) {
-    const [{ tag, name, untagged }, isCsv] = [typedView(), isForSpreadsheets.checked];
-    // What the page has found by itself, the service would not.
-    const ids = !list.isLarge() && (name ?? untagged) ? new Set(list.rows().map(({ id }) => id)) : undefined;
-    const query = queryOf({ tag, name: ids ? undefined : name, separator: isCsv ? separator : undefined });
-    const type = isCsv ? 'text/csv' : 'application/x-ndjson';
-    const headers = { Authorization: `Bearer ${currentToken()}`, Accept: type };
-    const response = await fetch(`plants?${query}`, { headers, signal, redirect: 'manual' }).catch(() => undefined);
-    const isList = response?.ok && response.headers.get('Content-Type')?.startsWith(type);
-    if (!response || !isList) throw errorOf(response, await response?.json().catch(() => undefined));
-    // Browsers keep a Blob outside of the page's memory.
-    const whole = await response.blob().catch(() => undefined);
-    if (!whole) throw new Error('The connection broke off, so nothing was saved. Download it again.');
-    const blob = ids ? new Blob(recordsWith(ids, await whole.text(), isCsv)) : whole;
-    const altered = isCsv ? await alteredIn(blob) : [];
-    signal.throwIfAborted();
-    const file = isCsv ? 'plants.csv' : 'plants.ndjson';
-    // Excel takes a list without a byte order mark for one in another encoding.
-    save(new Blob(isCsv ? ['\uFEFF', blob] : [blob], { type }), file);
-    write('download-done', `Saved as ${file}.`);
-    const words = altered.length > 0 ? `Spreadsheets would alter ${altered.join(', ')}. ${ADVICE}` : '';
-    write('download-trouble', words);
-    show('finished');
-  }
-
-  byId('download-form', HTMLFormElement).onsubmit = (event) => {
-    event.preventDefault();
-    const { signal } = begin();
-    show('running');
-    void download(signal).catch((error) => {
-      show('asking');
-      if (!signal.aborted) failed(error, 'download-problem');
-    });
-  };
-  byId('download-list', HTMLElement).onclick = () => {
-    write('download-what', isFiltered(typedView()) ? 'The plants that you search for' : 'All plants');
-    begin();
-    show('asking');
-  };
+/** Reads all of them before any is saved: a list that breaks off must not look like a whole one. */
+async function download(/** @type {AbortSignal} */ signal) {
+  write('download-done');
+  const [{ tag, name, untagged }, isCsv] = [typedView(), isForSpreadsheets.checked];
+  // What the page has found by itself, the service would not.
+  const ids = !list.isLarge() && (name ?? untagged) ? new Set(list.rows().map(({ id }) => id)) : undefined;
+  const query = queryOf({ tag, name: ids ? undefined : name, separator: isCsv ? separator : undefined });
+  const type = isCsv ? 'text/csv' : 'application/x-ndjson';
+  const headers = { Authorization: `Bearer ${currentToken()}`, Accept: type };
+  const response = await fetch(`plants?${query}`, { headers, signal, redirect: 'manual' }).catch(() => undefined);
+  const isList = response?.ok && response.headers.get('Content-Type')?.startsWith(type);
+  if (!response || !isList) throw errorOf(response, await response?.json().catch(() => undefined));
+  // Browsers keep a Blob outside of the page's memory.
+  const whole = await response.blob().catch(() => undefined);
+  if (!whole) throw new Error('The connection broke off, so nothing was saved. Download it again.');
+  const blob = ids ? new Blob(recordsWith(ids, await whole.text(), isCsv)) : whole;
+  const altered = isCsv ? await alteredIn(blob) : [];
+  signal.throwIfAborted();
+  const file = isCsv ? 'plants.csv' : 'plants.ndjson';
+  // Excel takes a list without a byte order mark for one in another encoding.
+  save(new Blob(isCsv ? ['\uFEFF', blob] : [blob], { type }), file);
+  write('download-done', `Saved as ${file}.`);
+  const words = altered.length > 0 ? `Spreadsheets would alter ${altered.join(', ')}. ${ADVICE}` : '';
+  write('download-trouble', words);
 }
+
+byId('download-form', HTMLFormElement).onsubmit = (event) => {
+  event.preventDefault();
+  show('running');
+  void attempt(({ signal }) => download(signal).finally(() => show('asking')));
+};
+onClick('download-list', () =>
+  attempt(async () => {
+    write('download-what', isFiltered(typedView()) ? 'The plants that you search for' : 'All plants');
+    write('download-done');
+    show('asking');
+  }),
+);
 
 /** The records of these plants, and the line that names the columns. */
 function recordsWith(/** @type {Set<bigint>} */ ids, /** @type {string} */ list, /** @type {boolean} */ isCsv) {

@@ -1,7 +1,6 @@
 /** @import { Request } from '../api.js' */
 /** @import { List, Reading } from './list-reader.js' */
 import { byId, onClick, write } from '../dom.js';
-import { failed } from '../errors.js';
 import { freeId, highestPlant } from '../ids.js';
 import * as fields from '../table/fields.js';
 import * as plants from '../table/plants.js';
@@ -13,112 +12,104 @@ import { clearReport, importReport } from './import-report.js';
 import { readList } from './list-reader.js';
 import { listSender } from './list-sender.js';
 
+/* The dialog that imports a list: one chooses it, says how it is to be read, and sees what becomes of it. */
+
 /** Batches of a list that are checked before it is imported. */
 const CHECKED_MAX = 20;
 
-/** The dialog that imports a list: one chooses it, says how it is to be read, and sees what becomes of it. */
-export function importDialog() {
-  const { dialog, bar, begin, show } = workDialog('import');
-  const [form, input] = [byId('import-form', HTMLFormElement), byId('import-file', HTMLInputElement)];
-  const [encoding, sheet] = [byId('import-encoding', HTMLSelectElement), byId('import-sheet', HTMLSelectElement)];
-  const replaces = byId('import-replace', HTMLInputElement);
-  let list = /** @type {List | undefined} */ (undefined);
-  /** Imports what is left of the list. */
-  let proceed = /** @type {((request: Request) => Promise<void>) | undefined} */ (undefined);
-  /** The name of a list with ids that was imported: once it is corrected, its plants are replaced. */
-  let imported = '';
+const { attempt, dialog, bar, show } = workDialog('import');
+const [form, input] = [byId('import-form', HTMLFormElement), byId('import-file', HTMLInputElement)];
+const [encoding, sheet] = [byId('import-encoding', HTMLSelectElement), byId('import-sheet', HTMLSelectElement)];
+const replaces = byId('import-replace', HTMLInputElement);
+let list = /** @type {List | undefined} */ (undefined);
+/** Imports what is left of the list. */
+let proceed = /** @type {((request: Request) => Promise<void>) | undefined} */ (undefined);
+/** The name of a list with ids that was imported: once it is corrected, its plants are replaced. */
+let imported = '';
 
-  /** Does one thing, in place of what is not finished, and says how it fails. */
-  async function attempt(/** @type {(request: Request) => Promise<void>} */ work) {
-    const request = begin();
-    await work(request).catch((error) => request.signal.aborted || failed(error, 'import-problem'));
-  }
+const open = (/** @type {FileList} */ files) =>
+  attempt(async (request) => {
+    input.files = files;
+    replaces.checked = files[0]?.name === imported;
+    for (const menu of [encoding, sheet]) menu.replaceChildren();
+    show('asking');
+    if (files.length > 1) throw new Error('Import one list after the other.');
+    await prepare(request);
+  });
 
-  const open = (/** @type {FileList} */ files) =>
-    attempt(async (request) => {
-      input.files = files;
-      replaces.checked = files[0]?.name === imported;
-      for (const menu of [encoding, sheet]) menu.replaceChildren();
-      show('asking');
-      if (files.length > 1) throw new Error('Import one list after the other.');
-      await prepare(request);
-    });
-
-  /** Reads the list as the menus say, and shows what it may be. */
-  async function prepare(/** @type {Request} */ request) {
-    [list, proceed] = [undefined, undefined];
-    clearReport();
-    const [file] = input.files ?? [];
-    if (!file) return;
-    const read = await readList(file, { encoding: encoding.value, sheet: sheet.value });
-    const firstId = await freeId(await highestPlant(request), request);
-    request.signal?.throwIfAborted();
-    list = read;
-    fillForm(read, firstId);
-    show('looking');
-    void look();
-  }
-
-  /** Shows the first plants as they will be, and what will become of the list. */
-  const look = () =>
-    attempt(async (request) => {
-      clearReport();
-      const how = list && readForm(list);
-      if (how === undefined) return;
-      const sender = listSender(how, true, importReport(how).add);
-      write('import-beginning', 'At its beginning: ');
-      let count = 0;
-      while (count < CHECKED_MAX && (await sender.next(request))) count++;
-      if (count === 0) throw new Error('This list has no plants.');
-      if (count < CHECKED_MAX) write('import-beginning');
-    });
-
-  function importOf(/** @type {Reading} */ how) {
-    const [report, before] = [importReport(how), plants.ids()];
-    const sender = listSender(how, false, report.add);
-    const created = () => report.stored.difference(before ?? report.stored);
-    onClick('import-select', () => {
-      dialog.close();
-      fields.show({});
-      selection.replace(created());
-    });
-    return async (/** @type {Request} */ request) => {
-      show('running');
-      try {
-        do bar.value = sender.progress();
-        while (await sender.next(request));
-        imported = how.idsFrom === undefined ? how.list.file.name : '';
-        byId('import-select', HTMLButtonElement).hidden = created().size === 0;
-        show('finished');
-      } catch (error) {
-        show('stopped');
-        throw error;
-      } finally {
-        plants.reload();
-      }
-    };
-  }
-
-  form.onchange = ({ target }) => {
-    if (target === input && input.files) void open(input.files);
-    else if (list && target !== encoding && target !== sheet) void look();
-    else void attempt(prepare);
-  };
-  form.onsubmit = (event) => {
-    event.preventDefault();
-    void attempt(async (request) => {
-      const isNew = dialog.matches('.looking');
-      // It could not be read in the encoding that was chosen.
-      if (isNew && !list) return prepare(request);
-      const how = isNew && list && readForm(list);
-      if (how) proceed = importOf(how);
-      await proceed?.(request);
-    });
-  };
-  onClick('import-again', () => input.click());
-  onClick('import-list', () => open(new DataTransfer().files));
-
-  /** Whether a list can be dropped now: no dialog is open but this one, where nothing runs. */
-  const canDrop = () => document.body.matches('.may-create:not(:has(dialog[open]:not(#import:not(.running))))');
-  onDrop(canDrop, open);
+/** Reads the list as the menus say, and shows what it may be. */
+async function prepare(/** @type {Request} */ request) {
+  [list, proceed] = [undefined, undefined];
+  clearReport();
+  const [file] = input.files ?? [];
+  if (!file) return;
+  const read = await readList(file, { encoding: encoding.value, sheet: sheet.value });
+  const firstId = await freeId(await highestPlant(request), request);
+  request.signal?.throwIfAborted();
+  list = read;
+  fillForm(read, firstId);
+  show('looking');
+  void look();
 }
+
+/** Shows the first plants as they will be, and what will become of the list. */
+const look = () =>
+  attempt(async (request) => {
+    clearReport();
+    const how = list && readForm(list);
+    if (how === undefined) return;
+    const sender = listSender(how, true, importReport(how).add);
+    write('import-beginning', 'At its beginning: ');
+    let count = 0;
+    while (count < CHECKED_MAX && (await sender.next(request))) count++;
+    if (count === 0) throw new Error('This list has no plants.');
+    if (count < CHECKED_MAX) write('import-beginning');
+  });
+
+function importOf(/** @type {Reading} */ how) {
+  const [report, before] = [importReport(how), plants.ids()];
+  const sender = listSender(how, false, report.add);
+  const created = () => report.stored.difference(before ?? report.stored);
+  onClick('import-select', () => {
+    dialog.close();
+    fields.show({});
+    selection.replace(created());
+  });
+  return async (/** @type {Request} */ request) => {
+    show('running');
+    try {
+      do bar.value = sender.progress();
+      while (await sender.next(request));
+      imported = how.idsFrom === undefined ? how.list.file.name : '';
+      byId('import-select', HTMLButtonElement).hidden = created().size === 0;
+      show('finished');
+    } catch (error) {
+      show('stopped');
+      throw error;
+    } finally {
+      plants.reload();
+    }
+  };
+}
+
+form.onchange = ({ target }) => {
+  if (target === input && input.files) void open(input.files);
+  else if (list && target !== encoding && target !== sheet) void look();
+  else void attempt(prepare);
+};
+form.onsubmit = (event) => {
+  event.preventDefault();
+  void attempt(async (request) => {
+    const isNew = dialog.matches('.looking');
+    // It could not be read in the encoding that was chosen.
+    if (isNew && !list) return prepare(request);
+    const how = isNew && list && readForm(list);
+    if (how) proceed = importOf(how);
+    await proceed?.(request);
+  });
+};
+onClick('import-again', () => input.click());
+onClick('import-list', () => open(new DataTransfer().files));
+
+// A list can be dropped where no dialog is open but this one, in which nothing runs.
+onDrop(() => document.body.matches('.may-create:not(:has(dialog[open]:not(#import:not(.running))))'), open);

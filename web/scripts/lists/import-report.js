@@ -12,12 +12,11 @@ const [REFUSALS_MAX, PLANTS_MAX, CHANGES_MAX, TWICE_MAX] = [300, 5, 20, 10];
 const IDS_MAX = 50_000;
 const WORDS = ['read', 'new', 'replaced', 'there already', 'whose names are there already', 'refused'];
 
-/** The words for plants that have the ids of others. */
-const taken = byId('import-taken', HTMLElement);
+const idsAreTaken = byId('import-taken', HTMLElement);
 
 export function clearReport() {
   for (const what of ['plants', 'sums', 'ignored', 'twice', 'changes', 'refused']) write(`import-${what}`);
-  taken.hidden = true;
+  idsAreTaken.hidden = true;
 }
 
 /** @param {string} table @param {number} most @param {(string | Node)[][]} cells */
@@ -52,7 +51,7 @@ export function importReport(/** @type {Reading} */ { list, layout, existing }) 
     const counts = [records, created, changed, unchanged, leftOut, refused.length];
     sums = sums.map((sum, n) => sum + (counts[n] ?? 0));
     rejected.push(new Blob(refused.map(({ raw }) => (raw.endsWith('\n') ? raw : `${raw}\n`))));
-    if (refused.some(({ error }) => error === 40009)) taken.hidden = false;
+    if (refused.some(({ error }) => error === 40009)) idsAreTaken.hidden = false;
     for (const name of outcome.ignored) ignored.add(name);
     for (const { before, after } of outcome.changes ?? []) {
       const texts = [before, after].map((plant) => [...nodesOf(plant.name), ' ', ...tagOf(plant)]);

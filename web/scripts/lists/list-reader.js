@@ -22,8 +22,8 @@ import { sheetText } from '../../../src/lists/workbooks.js';
 /** The library for workbooks, as the service serves it; it is loaded with the first one. */
 const WORKBOOKS = '../../../read-excel-file.js';
 
-/** Bytes of the largest list that the page reads: some browsers give a page no more memory. */
-const MAX_BYTES = 64 * 1024 ** 2;
+/** Bytes of the largest list and workbook that the page reads: Chromium then has 330 and 400 MB of memory for it. */
+const [BYTES_MAX, WORKBOOK_BYTES_MAX] = [32 * 1024 ** 2, 4 * 1024 ** 2];
 
 /**
  * Reads a list in the encoding that is chosen, or else in one that fits it.
@@ -32,8 +32,8 @@ const MAX_BYTES = 64 * 1024 ** 2;
  * @throws Error in words if it is no list
  */
 export async function readList(/** @type {File} */ file, /** @type {Chosen} */ chosen) {
-  if (file.size > MAX_BYTES)
-    throw new Error(`This list is larger than ${MAX_BYTES >> 20} MiB: split it, or import it with npm run import.`);
+  if (file.size > BYTES_MAX)
+    throw new Error(`This list is larger than ${BYTES_MAX >> 20} MiB: split it, or import it with npm run import.`);
   const bytes = await file.bytes().catch(() => {
     throw new Error('This list cannot be read: it was moved or changed, or it is a folder. Choose it again.');
   });
@@ -46,6 +46,7 @@ export async function readList(/** @type {File} */ file, /** @type {Chosen} */ c
 async function workbook(file, bytes, chosen) {
   let [sheets, sheet] = [/** @type {string[]} */ ([]), chosen.sheet ?? ''];
   const text = await sheetText(bytes, async (options) => {
+    if (file.size > WORKBOOK_BYTES_MAX) throw new Error(`it is larger than ${WORKBOOK_BYTES_MAX >> 20} MiB`);
     await import(WORKBOOKS);
     /** @type {typeof import('read-excel-file/browser').default<string>} */
     const readWorkbook = Reflect.get(globalThis, 'readXlsxFile');

@@ -37,12 +37,11 @@ export function listSender(reading, isCheck, done) {
     if (skipsNames) names ??= new Set(await storedNames(request));
     batch ??= batches.next().value || undefined;
     if (batch === undefined) return false;
-    const { lines, size } = batch;
-    const how = { ...request, body: lines, type: 'application/x-ndjson', has: 'records' };
-    const response = lines === '' ? undefined : await send('POST', `import?${query}`, how);
+    const how = { ...request, body: batch.lines, type: 'application/x-ndjson', has: 'records' };
+    const response = batch.lines === '' ? undefined : await send('POST', `import?${query}`, how);
     done(batch, outcomeOf(batch, /** @type {Result | undefined} */ (response?.body)));
+    sentLength += batch.size;
     batch = undefined;
-    sentLength += size;
     return true;
   }
   /** What is done, from 0 to 1. */
