@@ -53,15 +53,15 @@ async function run(): Promise<number> {
 
 /** Says what keeps the service from being ready, and then also when it is ready. */
 async function sayReadiness(ready: () => Promise<string | undefined>): Promise<void> {
-  for (let said: string | undefined; ; ) {
+  for (let last: string | undefined; ; ) {
     try {
       const problem = await ready();
-      if (said !== undefined || problem !== undefined) say(problem === undefined ? 'Ready.' : `Ready, but ${problem}`);
+      if (last !== undefined || problem !== undefined) say(problem === undefined ? 'Ready.' : `Ready, but ${problem}`);
       return;
     } catch (error) {
       const { message } = error as Error;
-      if (message !== said) say(`Not ready: ${message}`);
-      said = message;
+      if (message !== last) say(`Not ready: ${message}`);
+      last = message;
     }
     await delay(READINESS_INTERVAL_MS, undefined, { ref: false });
   }

@@ -59,7 +59,7 @@ async function apply(
   states: KnownEndpoint[],
   webhooks: WebhookEndpoints,
 ): Promise<string> {
-  const state = states.find((known) => known.endpoint === endpoint);
+  const state = states.find((each) => each.endpoint === endpoint);
   if (state === undefined) {
     throw new Error(
       `${endpoint} is not in this database: start the service with its URL, or see npm run webhooks -- status`,
@@ -92,8 +92,8 @@ function described(states: KnownEndpoint[], heldBack: string | undefined): strin
 function lineOf({ endpoint, backlog, isParked, isLeased, failures, reason, failing, retryIn }: KnownEndpoint): string {
   const waiting = `changes waiting: ${formatCount(backlog)}${backlog === MAX_COUNTED ? ' or more' : ''}`;
   const where = failing === undefined ? '' : `, at the plant with the id ${failing.id}`;
-  const failed = `after ${failures} failed ${failures === 1 ? 'attempt' : 'attempts'} (${reason}${where})`;
-  if (isParked) return `${endpoint}: parked ${failures === 0 ? `(${reason})` : failed}; ${waiting}`;
+  const attempts = `after ${failures} failed ${failures === 1 ? 'attempt' : 'attempts'} (${reason}${where})`;
+  if (isParked) return `${endpoint}: parked ${failures === 0 ? `(${reason})` : attempts}; ${waiting}`;
   if (failures === 0) return `${endpoint}: ${isLeased ? 'delivers' : 'no instance delivers to it now'}; ${waiting}`;
-  return `${endpoint}: tries again in ${Math.ceil(retryIn)} s ${failed}; ${waiting}`;
+  return `${endpoint}: tries again in ${Math.ceil(retryIn)} s ${attempts}; ${waiting}`;
 }

@@ -13,7 +13,7 @@ import { startWebhooks } from './webhooks.ts';
 
 /** Plugs the adapters into the application and starts it. On failure the process must end, which closes what is open. */
 export async function startApp(config: Config, log: Logger) {
-  const opened = new AsyncDisposableStack();
+  const resources = new AsyncDisposableStack();
   const metrics = prometheusMetrics();
 
   // Driven side: the database.
@@ -23,7 +23,7 @@ export async function startApp(config: Config, log: Logger) {
     log,
     onInsert: metrics.inserted,
   });
-  opened.defer(() => store.close());
+  resources.defer(() => store.close());
 
   // Readiness: whether the service should receive requests.
   let state: 'starting' | 'serving' | 'shutting down' = 'starting';
@@ -35,9 +35,9 @@ export async function startApp(config: Config, log: Logger) {
   const ready = readiness({ service, database: store.ready });
 
   // Driving side: the management server and the public API.
-  const { verifyToken, ownToken } = await tokenVerifier(config, log, opened);
+  const { verifyToken, ownToken } = await tokenVerifier(config, log, resources);
   let stopWebhooks = async () => {};
-  opened.defer(() => stopWebhooks());
+  resources.defer(() => stopWebhooks());
   const app = api({
     cases: useCases(store),
     verifyToken,
@@ -64,11 +64,11 @@ export async function startApp(config: Config, log: Logger) {
   const managementApp = management(ready, metrics.text, MANAGEMENT_HOST, log);
   const managing = serve(managementApp, MANAGEMENT_HOST, MANAGEMENT_PORT, log);
   const managementServer = await orPortProblem('MANAGEMENT_PORT', MANAGEMENT_PORT, managing);
-  opened.defer(() => managementServer.close(0));
+  resources.defer(() => managementServer.close(0));
   const limits = { maxConnections: config.MAX_CONNECTIONS, keepAliveTimeout: config.KEEP_ALIVE_TIMEOUT };
   const apiServer = await orPortProblem('PORT', PORT, serve(app, HOST, PORT, log, limits, config.REUSE_PORT));
   // The remaining time is for closing the database.
-  opened.defer(() => apiServer.close(config.SHUTDOWN_TIMEOUT * 0.9, acceptFor));
+  resources.defer(() => apiServer.close(config.SHUTDOWN_TIMEOUT * 0.9, acceptFor));
   // Once both servers listen, since an instance that cannot start must take no lease.
   stopWebhooks = await startWebhooks(config, store, log, metrics);
   state = 'serving';
@@ -92,7 +92,7 @@ export async function startApp(config: Config, log: Logger) {
       setTimeout(store.stopWaiting, milliseconds);
       void stopWebhooks();
       acceptFor = milliseconds;
-      return opened.disposeAsync();
+      return resources.disposeAsync();
     },
   };
 }

@@ -15,7 +15,7 @@ import { contentOf } from '../config/secret-file.ts';
 export async function tokenVerifier(
   config: Pick<Config, 'ownTokenFolder' | 'tokens' | 'tokenFiles' | 'readTokens' | 'jwt' | 'proxy'>,
   log: Logger,
-  opened: AsyncDisposableStack,
+  resources: AsyncDisposableStack,
 ): Promise<{ verifyToken: TokenVerifier; ownToken: string | undefined }> {
   const { tokens, jwt, proxy, ownTokenFolder } = config;
   if (ownTokenFolder !== undefined) {
@@ -26,7 +26,7 @@ export async function tokenVerifier(
   const apply = (current: TokenLists) => {
     verify = staticTokens(current);
   };
-  opened.defer(followTokens(config, log, apply));
+  resources.defer(followTokens(config, log, apply));
   // Imported only where it is needed: the module loads jose and an HTTP client.
   const verifySigned = jwt && (await import('../adapters/auth/jwt-tokens.ts')).jwtTokens({ ...jwt, proxy }, log);
   return { verifyToken: (token) => verify(token) ?? verifySigned?.(token), ownToken: undefined };
@@ -50,23 +50,23 @@ function followTokens(
   apply: (tokens: TokenLists) => void,
 ): () => void {
   if (tokenFiles.length === 0) return () => {};
-  let accepted = JSON.stringify(tokens);
-  let last = '';
-  let settled = '';
+  let acceptedJson = JSON.stringify(tokens);
+  let lastReading = '';
+  let settledReading = '';
   const timer = setInterval(() => {
     const current = resultOrError(readTokens);
     // With the contents: the same error of another content is logged again, since the tokens in it are not accepted.
     const reading = JSON.stringify([current, tokenFiles.map((file) => resultOrError(() => contentOf(file)))]);
-    const isSettled = reading === last && reading !== settled;
-    last = reading;
+    const isSettled = reading === lastReading && reading !== settledReading;
+    lastReading = reading;
     if (!isSettled) return;
-    settled = reading;
+    settledReading = reading;
     if (typeof current === 'string') {
       log.error(`${current.replaceAll('\n', '; ')}. The previous tokens stay accepted`);
       return;
     }
-    if (JSON.stringify(current) === accepted) return;
-    accepted = JSON.stringify(current);
+    if (JSON.stringify(current) === acceptedJson) return;
+    acceptedJson = JSON.stringify(current);
     apply(current);
     log.info({ tokens: current.full.length, readTokens: current.reading.length }, 'the accepted tokens have changed');
   }, INTERVAL_MS).unref();

@@ -6,7 +6,7 @@ import type { WebhookEndpoint } from '../adapters/webhooks/webhook-sender.ts';
 import { environment } from './environment.ts';
 import { readVariables } from './reader.ts';
 import { type Check, rules } from './rules.ts';
-import { VARIABLES, type Values } from './variables.ts';
+import { VARIABLES, type VariableValues } from './variables.ts';
 import { configuredEndpoints } from './webhooks.ts';
 
 type DatabaseConfig =
@@ -14,7 +14,7 @@ type DatabaseConfig =
   | { readonly kind: 'embedded'; readonly dataDir: string };
 
 /** The values of the variables by their names, and what several of them say together. */
-export interface Config extends Values<typeof VARIABLES> {
+export interface Config extends VariableValues<typeof VARIABLES> {
   readonly database: DatabaseConfig;
   /** Accepted bearer tokens. */
   readonly tokens: TokenLists;
@@ -77,7 +77,7 @@ export function readDatabaseConfig(source: NodeJS.ProcessEnv = environment()): D
 }
 
 function databaseConfig(
-  values: Values<typeof DATABASE>,
+  values: VariableValues<typeof DATABASE>,
   name: 'DATABASE_URL' | 'MIGRATION_DATABASE_URL',
   { problem }: Check,
 ): DatabaseConfig {
@@ -89,7 +89,7 @@ function databaseConfig(
 }
 
 /** Tokens that permit everything, and tokens that permit reading only, each perhaps with a name. */
-function tokenLists(values: Values<typeof TOKENS>, { problem }: Check): TokenLists {
+function tokenLists(values: VariableValues<typeof TOKENS>, { problem }: Check): TokenLists {
   const full = [values.ACCESS_TOKENS, values.ACCESS_TOKENS_FILE].flatMap((list) => list ?? []);
   const reading = [values.READ_TOKENS, values.READ_TOKENS_FILE].flatMap((list) => list ?? []);
   const bare = (list: readonly string[]) => new Set(list.map((configured) => namedToken(configured).token));
@@ -103,7 +103,7 @@ function tokenLists(values: Values<typeof TOKENS>, { problem }: Check): TokenLis
   return { full, reading };
 }
 
-function jwtConfig(values: Values<typeof VARIABLES>, { isSet, problem }: Check): Config['jwt'] {
+function jwtConfig(values: VariableValues<typeof VARIABLES>, { isSet, problem }: Check): Config['jwt'] {
   const { JWT_JWKS_URL: jwksUrl, JWT_ISSUER: issuer, JWT_AUDIENCE: audiences, JWT_ALLOW_HTTP: allowHttp } = values;
   const { JWT_SCOPE_CLAIM: scopeClaims, JWT_READ_SCOPE: readScope, JWT_WRITE_SCOPE: writeScope } = values;
   if (jwksUrl && !allowHttp && rules.httpsOrLoopbackUrl.parse(jwksUrl) === undefined) {
@@ -120,9 +120,9 @@ function jwtConfig(values: Values<typeof VARIABLES>, { isSet, problem }: Check):
   if (jwksUrl && issuer && audiences) {
     return { jwksUrl, allowHttp, issuer, audiences, scopeClaims, readScope, writeScope };
   }
-  const present = [...SIGNED, ...scopes].find(isSet);
-  const missing = SIGNED.filter((name) => present && !isSet(name));
-  for (const name of missing) problem(`${name} must be set too, since ${present} is`);
+  const setName = [...SIGNED, ...scopes].find(isSet);
+  const missingNames = SIGNED.filter((name) => setName && !isSet(name));
+  for (const name of missingNames) problem(`${name} must be set too, since ${setName} is`);
   return undefined;
 }
 

@@ -1,5 +1,5 @@
 import type { Check } from './rules.ts';
-import { type Table, VARIABLES, type Values } from './variables.ts';
+import { type Table, VARIABLES, type VariableValues } from './variables.ts';
 
 /** What .env may have around a value. */
 const KEPT_BY_DOCKER = /^\s*(["'`]).*\1\s*$|\s#/s;
@@ -14,7 +14,7 @@ const KEPT_BY_DOCKER = /^\s*(["'`]).*\1\s*$|\s#/s;
 export function readVariables<Entries extends Table, Result>(
   table: Entries,
   environment: NodeJS.ProcessEnv,
-  build: (values: Values<Entries>, check: Check) => Result,
+  build: (values: VariableValues<Entries>, check: Check) => Result,
 ): Result {
   const problems = wrongNames(environment);
 
@@ -37,13 +37,13 @@ export function readVariables<Entries extends Table, Result>(
     return [name, fallback === undefined ? undefined : rule.parse(fallback)];
   }
 
-  const values = Object.fromEntries(Object.entries(table).map(readVariable)) as Values<Entries>;
-  const built = build(values, {
+  const values = Object.fromEntries(Object.entries(table).map(readVariable)) as VariableValues<Entries>;
+  const result = build(values, {
     isSet: (name) => Boolean(environment[name]),
     problem: (line) => void problems.push(line),
   });
   if (problems.length > 0) throw new Error(problems.join('\n'));
-  return built;
+  return result;
 }
 
 /** Ours, with those that only the import reads (cli/remote-service.ts). */

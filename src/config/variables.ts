@@ -9,7 +9,7 @@ type Variable = readonly [rule: Rule<unknown>, fallback?: string | undefined, sh
 export type Table = Readonly<Record<string, Variable>>;
 
 /** The values of a table's variables. */
-export type Values<Entries extends Table> = {
+export type VariableValues<Entries extends Table> = {
   readonly [Name in keyof Entries]:
     | (Entries[Name][0] extends Rule<infer Value> ? Value : never)
     | (Entries[Name][1] extends string ? never : undefined);

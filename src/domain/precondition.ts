@@ -23,12 +23,12 @@ export function fingerprintOf({ id, name, tag }: NewPlant): string {
  */
 export function changed(
   stored: NewPlant | 'deleted',
-  wanted: NewPlant | 'deleted',
+  target: NewPlant | 'deleted',
   { matches = 'any', excludes = [] }: Precondition,
 ): NewPlant | 'deleted' | 'unmet' {
   if (stored === 'deleted') return stored;
   const isIn = (plants: 'any' | readonly string[]) =>
     plants === 'any' || (plants.length > 0 && plants.includes(fingerprintOf(stored)));
-  const isMet = !isIn(excludes) && (isIn(matches) || isSamePlant(stored, wanted));
-  return isMet ? wanted : 'unmet';
+  const isMet = !isIn(excludes) && (isIn(matches) || isSamePlant(stored, target));
+  return isMet ? target : 'unmet';
 }

@@ -35,8 +35,8 @@ export function stopOnSignals(): (app: Stoppable) => void {
       stop(app, signal === 'SIGTERM' ? app.shutdownDelay : undefined);
     });
   }
-  return (started) => {
-    app = started;
+  return (runningApp) => {
+    app = runningApp;
   };
 }
 

@@ -12,7 +12,7 @@ import { problemsIn } from '../../src/adapters/sqlite/readiness.ts';
 import { MAX_COUNTED } from '../../src/application/maintenance.ts';
 import type { Position } from '../../src/application/ports.ts';
 import type {
-  FailedAttempt,
+  DeliveryFailure,
   KeepPositions,
   Lease,
   LeaseOutcome,
@@ -36,7 +36,7 @@ const DAY = 24 * HOUR;
 const plant = (id: bigint, name = `plant ${id}`) => ({ id, name });
 const START: Position = { changed: 0n, id: MIN_INT64 };
 
-function setback(failing: Position, others: Partial<FailedAttempt> = {}): FailedAttempt {
+function setback(failing: Position, others: Partial<DeliveryFailure> = {}): DeliveryFailure {
   return { failing, reason: 'it responded with 500', failures: 1, retryIn: MINUTE, isParked: false, ...others };
 }
 

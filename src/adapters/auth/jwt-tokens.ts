@@ -46,8 +46,8 @@ export function jwtTokens(
 ): TokenVerifier {
   const keys = providerKeys(source, log);
   /** By digest, the oldest first, until Date.now(). New keys get a new map: earlier keys cannot add to it any more. */
-  let remembered = new Map<string, { readonly access: Access; readonly expires: number }>();
-  let keysOfRemembered = keys.current();
+  let cache = new Map<string, { readonly access: Access; readonly expires: number }>();
+  let cacheKeys = keys.current();
   /** When a refusal was logged last, by its reason. */
   const refusals = new Map<string, number>();
   const options = {
@@ -58,15 +58,15 @@ export function jwtTokens(
   };
 
   async function verify(token: string, digest: string): Promise<Access | undefined> {
-    const verified = remembered;
+    const entries = cache;
     if (!hasCanonicalSignature(token)) return undefined;
     try {
       const { payload } = await jwtVerify(token, keys.keyOf, options);
       if (!isFor(audiences, payload)) throw new errors.JWTClaimValidationFailed('', payload, 'aud');
-      const [oldest] = verified.keys();
-      if (oldest !== undefined && verified.size >= TOKENS_MAX) verified.delete(oldest);
+      const [oldest] = entries.keys();
+      if (oldest !== undefined && entries.size >= TOKENS_MAX) entries.delete(oldest);
       const access = { permissions: permissionsOf(payload), ...senderOf(payload) };
-      verified.set(digest, { access, expires: (Number(payload.exp) + CLOCK_TOLERANCE_S) * 1_000 });
+      entries.set(digest, { access, expires: (Number(payload.exp) + CLOCK_TOLERANCE_S) * 1_000 });
       return access;
     } catch (error) {
       if (error instanceof PlantStoreError) throw error;
@@ -98,13 +98,13 @@ export function jwtTokens(
   keys.refresh();
   return (token) => {
     keys.refresh();
-    if (keys.current() !== keysOfRemembered) {
-      keysOfRemembered = keys.current();
-      remembered = new Map();
+    if (keys.current() !== cacheKeys) {
+      cacheKeys = keys.current();
+      cache = new Map();
     }
     const digest = hash('sha256', token, 'base64');
-    const verified = remembered.get(digest);
-    return verified !== undefined && Date.now() < verified.expires ? verified.access : verify(token, digest);
+    const entry = cache.get(digest);
+    return entry !== undefined && Date.now() < entry.expires ? entry.access : verify(token, digest);
   };
 }
 
@@ -119,8 +119,8 @@ function hasCanonicalSignature(token: string): boolean {
 
 /** Whether a token is for one of these audiences. A provider whose tokens have no `aud`, such as Cognito, names a client. */
 function isFor(audiences: readonly string[], { aud, client_id: client }: JWTPayload): boolean {
-  const named: unknown[] = aud === undefined ? [client] : [aud].flat();
-  return audiences.some((audience) => named.includes(audience));
+  const tokenAudiences: unknown[] = aud === undefined ? [client] : [aud].flat();
+  return audiences.some((audience) => tokenAudiences.includes(audience));
 }
 
 /**

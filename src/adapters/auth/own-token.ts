@@ -18,13 +18,13 @@ export async function ownToken(folder: string): Promise<string> {
     if (error.code === 'ENOENT') return '';
     throw error;
   });
-  const kept = content.trim();
-  if (kept !== '' && !new RegExp(`^${TOKEN}$`).test(kept)) {
+  const storedToken = content.trim();
+  if (storedToken !== '' && !new RegExp(`^${TOKEN}$`).test(storedToken)) {
     const rule = 'must have one token of at least 16 letters, digits and -._~+/, and no name';
     throw new Error(`${file} ${rule}: delete it, and another one is made`);
   }
-  const token = kept === '' ? randomBytes(32).toString('base64url') : kept;
-  if (kept === '') {
+  const token = storedToken === '' ? randomBytes(32).toString('base64url') : storedToken;
+  if (storedToken === '') {
     // The token is written under another name first: a crash must not leave half a token.
     await writeFile(`${file}.new`, `${token}\n`, { mode: 0o600 });
     await rename(`${file}.new`, file);

@@ -117,13 +117,13 @@ function keySetFetcher({ allowHttp, proxy: { httpsProxy = '', noProxy = '' } = {
 /** Checks the address itself, since names may resolve to any address. */
 function privateConnector(allowHttp: boolean, timeout: number): buildConnector.connector {
   const connect = buildConnector({ timeout });
-  const permitted = allowHttp ? [OWN, PRIVATE] : [OWN];
+  const addressLists = allowHttp ? [OWN, PRIVATE] : [OWN];
   return (options, callback) =>
     connect(options, (...result) => {
       const [, socket] = result;
       const address = socket?.remoteAddress ?? '';
       const family = isIPv6(address) ? 'ipv6' : 'ipv4';
-      if (!socket || options.protocol === 'https:' || permitted.some((list) => list.check(address, family))) {
+      if (!socket || options.protocol === 'https:' || addressLists.some((list) => list.check(address, family))) {
         callback(...result);
         return;
       }

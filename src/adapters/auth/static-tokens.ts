@@ -17,14 +17,14 @@ export interface TokenLists {
  * sends, so a partial match with a stored one reveals nothing about which token to try next.
  */
 export function staticTokens(lists: TokenLists): (token: string) => Access | undefined {
-  const accepted = new Map<string, Access>();
+  const accessByDigest = new Map<string, Access>();
   for (const [list, permissions] of [
     [lists.reading, readOnly],
     [lists.full, allPermissions],
   ] as const) {
-    for (const { token, who } of list.map(namedToken)) accepted.set(digest(token), { permissions, who });
+    for (const { token, who } of list.map(namedToken)) accessByDigest.set(digest(token), { permissions, who });
   }
-  return (token) => accepted.get(digest(token));
+  return (token) => accessByDigest.get(digest(token));
 }
 
 /** Parses a configured token, such as `anna:TOKEN`: no token has a colon (RFC 6750 section 2.1). */

@@ -100,13 +100,13 @@ export function prometheusMetrics(): Metrics {
       });
     },
     webhooks(endpoints, states, waitingSeconds) {
-      const delivered = new Counter({
+      const deliveries = new Counter({
         name: 'plant_store_webhook_delivered_total',
         help: 'Plants that the endpoint of a webhook has acknowledged to this process, repetitions included',
         labelNames: ['endpoint'],
         registers,
       });
-      for (const endpoint of endpoints) delivered.inc({ endpoint }, 0);
+      for (const endpoint of endpoints) deliveries.inc({ endpoint }, 0);
 
       function ofEndpoints(
         name: string,
@@ -128,7 +128,7 @@ export function prometheusMetrics(): Metrics {
         (state) => state && waitingSeconds(state),
       );
       ofEndpoints('parked', '1 if nothing is sent until somebody acts', (state) => Number(state?.isParked ?? true));
-      return { delivered: (endpoint, plants) => delivered.inc({ endpoint }, plants) };
+      return { delivered: (endpoint, plants) => deliveries.inc({ endpoint }, plants) };
     },
   };
 }

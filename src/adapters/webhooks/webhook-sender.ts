@@ -1,6 +1,6 @@
 import { createHmac, hash } from 'node:crypto';
 import type { Dispatcher, EnvHttpProxyAgent } from 'undici';
-import type { Failure, Message, Send } from '../../application/webhooks/ports.ts';
+import type { Message, Send, SendError } from '../../application/webhooks/ports.ts';
 import { plantJson } from '../../formats/plant-json.ts';
 import { dispatcherTo } from './endpoint-dispatcher.ts';
 
@@ -115,7 +115,7 @@ function messageId({ epoch, changed, id }: Message, body: string): string {
   return ['msg', epoch, `${changed}`.padStart(DIGITS, '0'), id, digest].join('_');
 }
 
-function failureIn({ statusCode, headers }: Dispatcher.ResponseData): Failure | undefined {
+function failureIn({ statusCode, headers }: Dispatcher.ResponseData): SendError | undefined {
   if (statusCode >= 200 && statusCode < 300) return undefined;
   const redirect = statusCode >= 300 && statusCode < 400 ? ', and redirects are not followed' : '';
   const retryAfter = millisecondsUntil(`${headers['retry-after'] ?? ''}`);

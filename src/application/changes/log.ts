@@ -1,5 +1,5 @@
 import type { Change, Changes, ChangesQuery, PlantRepository } from '../ports.ts';
-import type { EndpointState, Entry, ReadEntries } from '../webhooks/ports.ts';
+import type { EndpointState, LogEntry, ReadEntries } from '../webhooks/ports.ts';
 import { decodeCursor, encodeCursor, isAfter, nextCursor, START } from './cursor.ts';
 import { heldBackTime, LONG } from './held-back.ts';
 import type { LogEnd, LogReader } from './ports.ts';
@@ -78,6 +78,6 @@ export function changeLog(reader: LogReader): ChangeLog {
   };
 }
 
-function changeOf({ id, stored }: Entry): Change {
+function changeOf({ id, stored }: LogEntry): Change {
   return stored === 'deleted' ? { id, deleted: true } : stored;
 }

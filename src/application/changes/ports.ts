@@ -1,5 +1,5 @@
 import type { Position } from '../ports.ts';
-import type { Entry } from '../webhooks/ports.ts';
+import type { LogEntry } from '../webhooks/ports.ts';
 
 /** The log as one snapshot shows it: the columns of a statement. */
 export interface LogState {
@@ -25,7 +25,7 @@ export interface LogReader {
    *
    * @returns the rows, and the end of the log in the same snapshot
    */
-  page(after: Position, count: number): Promise<{ readonly end: LogEnd; readonly rows: readonly Entry[] }>;
+  page(after: Position, count: number): Promise<{ readonly end: LogEnd; readonly rows: readonly LogEntry[] }>;
   /** Reads the current end of the log: whatever is committed later comes after it. */
   end(): Promise<LogEnd>;
   /**

@@ -1,14 +1,14 @@
 import type { Position } from '../ports.ts';
 import type {
+  DeliveryFailure,
   DeliveryObserver,
-  Entry,
-  FailedAttempt,
-  Failure,
   KeepPositions,
   Lease,
+  LogEntry,
   Message,
   ReadEntries,
   Send,
+  SendError,
 } from './ports.ts';
 
 export interface Delivery {
@@ -72,12 +72,12 @@ export function deliverToEndpoint(delivery: Delivery): DeliverToEndpoint {
     const page = await sendPage(entries, sendEntry, () => atOnce(endpoint), mayBegin);
     if (page.sent > 0) observer.delivered(endpoint, page.sent);
     const last = entries[page.acknowledged - 1];
-    const advanced = last === undefined ? lease : { ...lease, position: last, failures: 0, failingFor: 0 };
+    const newLease = last === undefined ? lease : { ...lease, position: last, failures: 0, failingFor: 0 };
     if (last !== undefined && !(await positions.advance(lease, last))) return undefined;
     const failing = entries[page.acknowledged];
     // Requests that the signal aborts are no failures.
-    if (page.failure === undefined || failing === undefined || signal.aborted) return advanced;
-    const attempt = failedAttempt(advanced, failing, page.failure, random());
+    if (page.failure === undefined || failing === undefined || signal.aborted) return newLease;
+    const attempt = deliveryFailure(newLease, failing, page.failure, random());
     await positions.fail(lease, attempt);
     observer.failed(endpoint, attempt);
     return undefined;
@@ -91,7 +91,7 @@ interface PageOutcome {
   /** How many plants the endpoint has acknowledged, including those after the failure. */
   readonly sent: number;
   /** Why the next row is not acknowledged, if it was sent. */
-  readonly failure: Failure | undefined;
+  readonly failure: SendError | undefined;
 }
 
 /**
@@ -101,8 +101,8 @@ interface PageOutcome {
  * @param mayBegin called before each wave
  */
 async function sendPage(
-  entries: readonly Entry[],
-  send: (entry: Omit<Message, 'epoch'>) => Promise<Failure | undefined>,
+  entries: readonly LogEntry[],
+  send: (entry: Omit<Message, 'epoch'>) => Promise<SendError | undefined>,
   atOnce: () => number,
   mayBegin: () => boolean,
 ): Promise<PageOutcome> {
@@ -115,8 +115,8 @@ async function sendPage(
     const failures = await Promise.all(
       wave.map(({ stored, ...position }) => (stored === 'deleted' ? undefined : send({ ...position, plant: stored }))),
     );
-    const failed = failures.filter((failure) => failure !== undefined).length;
-    sent += plants - failed;
+    const failureCount = failures.filter((failure) => failure !== undefined).length;
+    sent += plants - failureCount;
     const gap = failures.findIndex((failure) => failure !== undefined);
     if (gap >= 0) return { acknowledged: start + gap, sent, failure: failures[gap] };
   }
@@ -143,7 +143,7 @@ const FAILURES_MIN = 10;
  * @param lease as it was before the failure, or since the last progress
  * @param random from 0 to 1
  */
-function failedAttempt(lease: Lease, failing: Position, failure: Failure, random: number): FailedAttempt {
+function deliveryFailure(lease: Lease, failing: Position, failure: SendError, random: number): DeliveryFailure {
   const { reason, isGone = false, retryAfter = 0 } = failure;
   const failures = lease.failures + 1;
   const delay = DELAYS_MS[Math.min(failures, DELAYS_MS.length) - 1] ?? HOUR_MS;

@@ -32,19 +32,19 @@ export function deliverWebhooks(delivery: Delivery & { readonly positions: KeepP
 
   return async (stop) => {
     const tasks = new Map<string, Task>();
-    const held = () => [...tasks.values()].map(({ lease }) => lease);
+    const leases = () => [...tasks.values()].map(({ lease }) => lease);
 
     while (!stop.aborted) {
       await renewAll().catch(observer.interrupted);
       await sleep(RENEWAL_INTERVAL_MS, stop);
     }
-    const last = held();
+    const last = leases();
     await Promise.all([...tasks.values()].map(({ done }) => done));
     await positions.release(last).catch(observer.interrupted);
 
     async function renewAll(): Promise<void> {
       const until = now() + LEASE_MS;
-      for (const [endpoint, outcome] of await positions.take(held(), LEASE_MS)) {
+      for (const [endpoint, outcome] of await positions.take(leases(), LEASE_MS)) {
         const task = tasks.get(endpoint);
         if (outcome !== 'renewed') task?.end();
         else if (task !== undefined) task.until = until;
@@ -56,17 +56,17 @@ export function deliverWebhooks(delivery: Delivery & { readonly positions: KeepP
     /** Begins to deliver once an earlier task of the endpoint, whose lease was lost, has ended. */
     function begin(lease: Lease, until: number): void {
       const { endpoint } = lease;
-      const earlier = tasks.get(endpoint);
-      const ended = new AbortController();
-      const signal = AbortSignal.any([stop, ended.signal]);
+      const previousTask = tasks.get(endpoint);
+      const abort = new AbortController();
+      const signal = AbortSignal.any([stop, abort.signal]);
       const mayBegin = () => !signal.aborted && now() + REQUEST_MS_MAX <= task.until;
-      const done = Promise.resolve(earlier?.done)
-        .then(() => deliver(lease, mayBegin, signal, (advanced) => (task.lease = advanced)))
+      const done = Promise.resolve(previousTask?.done)
+        .then(() => deliver(lease, mayBegin, signal, (newLease) => (task.lease = newLease)))
         .finally(() => {
           // At shutdown, all leases that are still held are released together.
           if (tasks.get(endpoint) === task && !stop.aborted) tasks.delete(endpoint);
         });
-      const task: Task = { lease, until, end: () => ended.abort(), done };
+      const task: Task = { lease, until, end: () => abort.abort(), done };
       tasks.set(endpoint, task);
     }
   };

@@ -2,7 +2,7 @@ import type { NewPlant } from '../../domain/plant.ts';
 import type { Position } from '../ports.ts';
 
 /** A row of the feed, and its position. */
-export interface Entry extends Position {
+export interface LogEntry extends Position {
   /** The newest state of a plant. No webhook announces a deletion. */
   readonly stored: NewPlant | 'deleted';
 }
@@ -15,7 +15,7 @@ export interface ReadEntries {
    *
    * @returns the entries and the epoch of their positions
    */
-  readEntries(after: Position): Promise<{ readonly epoch: string; readonly entries: readonly Entry[] }>;
+  readEntries(after: Position): Promise<{ readonly epoch: string; readonly entries: readonly LogEntry[] }>;
   /** Resolves once there may be entries after a position, a minute later at the latest, or at the signal. */
   awaitEntries(after: Position, signal: AbortSignal): Promise<void>;
 }
@@ -33,7 +33,7 @@ export interface Lease {
   readonly failingFor: number;
 }
 
-export interface FailedAttempt {
+export interface DeliveryFailure {
   /** The first row that was not acknowledged. */
   readonly failing: Position;
   readonly reason: string;
@@ -57,19 +57,19 @@ export interface KeepPositions {
    * Takes and renews the leases of all endpoints, for so many milliseconds. A lease that is in use for a moment may have no
    * outcome, and holds as before. A new endpoint begins at the end of the feed.
    *
-   * @param held the leases to renew. If the stored position is behind that of the lease, since the store was set back, the
+   * @param leases those to renew. If the stored position is behind that of the lease, since the store was set back, the
    * lease is taken anew, at the stored position
    */
-  take(held: readonly Lease[], milliseconds: number): Promise<ReadonlyMap<string, LeaseOutcome>>;
+  take(leases: readonly Lease[], milliseconds: number): Promise<ReadonlyMap<string, LeaseOutcome>>;
   /**
    * Stores that everything up to the position is acknowledged. Resolves to false, and changes nothing, if the lease or its
    * position is not the stored one any more.
    */
   advance(lease: Lease, position: Position): Promise<boolean>;
   /** Records a failed attempt and ends the lease. Does nothing if another lease has replaced this one. */
-  fail(lease: Lease, attempt: FailedAttempt): Promise<void>;
+  fail(lease: Lease, attempt: DeliveryFailure): Promise<void>;
   /** Ends leases. */
-  release(held: readonly Lease[]): Promise<void>;
+  release(leases: readonly Lease[]): Promise<void>;
 }
 
 /** A plant to announce. */
@@ -79,7 +79,7 @@ export interface Message extends Position {
 }
 
 /** Why a message was not acknowledged. */
-export interface Failure {
+export interface SendError {
   readonly reason: string;
   /** Whether the endpoint refuses all further messages. */
   readonly isGone?: boolean;
@@ -88,13 +88,13 @@ export interface Failure {
 }
 
 /** Sends a message, within a bounded time. Resolves to undefined once it is acknowledged; MUST NOT reject. */
-export type Send = (endpoint: string, message: Message) => Promise<Failure | undefined>;
+export type Send = (endpoint: string, message: Message) => Promise<SendError | undefined>;
 
 /** Is notified of deliveries, for logs and metrics. */
 export interface DeliveryObserver {
   /** The endpoint has acknowledged this many plants. */
   delivered(endpoint: string, plants: number): void;
-  failed(endpoint: string, attempt: FailedAttempt): void;
+  failed(endpoint: string, attempt: DeliveryFailure): void;
   /** Neither positions nor plants can be read or written now. */
   interrupted(error: unknown): void;
   /** The store does not know the endpoint any more. It gets nothing until an operator acts. */

@@ -6,7 +6,7 @@ import { createServer as createTlsServer } from 'node:tls';
 import { describe, expect, test } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
 import { webhookSender } from '../../../src/adapters/webhooks/webhook-sender.ts';
-import type { Failure, Message } from '../../../src/application/webhooks/ports.ts';
+import type { Message, SendError } from '../../../src/application/webhooks/ports.ts';
 import { drip } from '../../../tooling/webhook-troubles.ts';
 import { atEnd } from '../../support/lifetimes.ts';
 import { trustedCertificate } from '../../support/servers/certificate.ts';
@@ -138,7 +138,7 @@ test('an endpoint that does not respond delays no other one of its host', async 
 /** As a date, which is one only once the response is sent. */
 const IN_A_MINUTE = 'in a minute';
 
-test.each<[number, string, Partial<Failure> | undefined]>([
+test.each<[number, string, Partial<SendError> | undefined]>([
   [299, '', undefined],
   [301, '', { reason: 'it responded with 301, and redirects are not followed' }],
   [308, '', { reason: 'it responded with 308, and redirects are not followed' }],
@@ -219,7 +219,7 @@ describe('a receiver that floods the service', () => {
   const CHUNKED = '200 OK\r\nTransfer-Encoding: chunked\r\n\r\n';
   const TOO_LONG = { reason: 'the response is too long' };
 
-  test.each<[string, string, string, Failure | undefined]>([
+  test.each<[string, string, string, SendError | undefined]>([
     ['informational responses', '103 Early Hints\r\n\r\n', EARLY_HINTS, TOO_LONG],
     ['an extension of a chunk', `${CHUNKED}1;x=`, 'x', undefined],
     ['trailers', `${CHUNKED}0\r\n`, 'X: x\r\n', undefined],

@@ -2,14 +2,14 @@ import { setImmediate as nextIteration } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
 import type { Position } from '../../../src/application/ports.ts';
 import { type Delivery, deliverToEndpoint } from '../../../src/application/webhooks/deliver-to-endpoint.ts';
-import type { Entry, FailedAttempt, Failure, Lease, Message } from '../../../src/application/webhooks/ports.ts';
+import type { DeliveryFailure, Lease, LogEntry, Message, SendError } from '../../../src/application/webhooks/ports.ts';
 
 /* What one endpoint gets, and when it is tried again. Several instances, leases, kills and clocks: test/simulation. */
 
 const HOUR = 3_600_000;
-const FAILURE: Failure = { reason: 'it responded with 500' };
+const FAILURE: SendError = { reason: 'it responded with 500' };
 
-const entry = (n: number, name = `plant ${n}`): Entry => {
+const entry = (n: number, name = `plant ${n}`): LogEntry => {
   return { changed: BigInt(n), id: BigInt(n), stored: { id: BigInt(n), name } };
 };
 const entries = (count: number) => Array.from({ length: count }, (_, n) => entry(n + 1));
@@ -20,9 +20,9 @@ const lease = (part: Partial<Lease> = {}): Lease => {
 };
 
 /** What a delivery needs, with pages of 100; it ends at the end of the feed, or at a failure. */
-function setUp(feed: readonly Entry[], respond: (message: Message) => Promise<Failure | undefined>) {
+function setUp(feed: readonly LogEntry[], respond: (message: Message) => Promise<SendError | undefined>) {
   const end = new AbortController();
-  const seen = { sent: [] as string[], positions: [] as Position[], attempts: [] as FailedAttempt[], delivered: 0 };
+  const seen = { sent: [] as string[], positions: [] as Position[], attempts: [] as DeliveryFailure[], delivered: 0 };
   const delivery: Delivery = {
     feed: {
       async readEntries({ changed }) {
@@ -56,8 +56,8 @@ function setUp(feed: readonly Entry[], respond: (message: Message) => Promise<Fa
 }
 
 async function deliver(
-  feed: readonly Entry[],
-  respond: (message: Message, end: AbortController) => Promise<Failure | undefined> = async () => undefined,
+  feed: readonly LogEntry[],
+  respond: (message: Message, end: AbortController) => Promise<SendError | undefined> = async () => undefined,
   first = lease(),
 ) {
   const { delivery, end, seen } = setUp(feed, (message) => respond(message, end));
@@ -98,7 +98,7 @@ test('sends nothing after a failure, and keeps what was acknowledged before it',
   expect(attempts).toMatchObject([{ failing: at(5), ...FAILURE, failures: 1, retryIn: 5_000, isParked: false }]);
 });
 
-test.each<[what: string, part: Partial<Lease>, failure: Partial<Failure>, seconds: number, isParked: boolean]>([
+test.each<[what: string, part: Partial<Lease>, failure: Partial<SendError>, seconds: number, isParked: boolean]>([
   ['a first failure', {}, {}, 5, false],
   ['a second one', { failures: 1 }, {}, 30, false],
   ['a third one', { failures: 2 }, {}, 120, false],

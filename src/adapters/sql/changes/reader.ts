@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { START } from '../../../application/changes/cursor.ts';
 import type { LogEnd, LogReader, LogState } from '../../../application/changes/ports.ts';
 import type { Position } from '../../../application/ports.ts';
-import type { Entry } from '../../../application/webhooks/ports.ts';
+import type { LogEntry } from '../../../application/webhooks/ports.ts';
 import { type Dialect, requireOneServer, type Session } from '../dialect.ts';
 import { type PlantRow, storedIn } from '../plant-rows.ts';
 import type { Run } from '../run.ts';
@@ -97,6 +97,6 @@ function endIn([row]: readonly EndRow[]): LogEnd {
   return { epoch, purged_changed, purged_id, next, settled, position: positionOf(end_changed, end_id) ?? START };
 }
 
-function entriesIn(rows: readonly PageRow[]): Entry[] {
+function entriesIn(rows: readonly PageRow[]): LogEntry[] {
   return rows.map((row) => ({ changed: row.changed, id: row.id, stored: storedIn(row) }));
 }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type RawBuilder, sql } from 'kysely';
 import { START } from '../../../application/changes/cursor.ts';
 import type { Position } from '../../../application/ports.ts';
-import type { FailedAttempt, KeepPositions, Lease, LeaseOutcome } from '../../../application/webhooks/ports.ts';
+import type { DeliveryFailure, KeepPositions, Lease, LeaseOutcome } from '../../../application/webhooks/ports.ts';
 import type { Run } from '../run.ts';
 import { columnsOf, statement } from '../statement.ts';
 import { type EndpointRow, isDue, noFailure, OTHER_TABLE, selectEndpoints } from './endpoints.ts';
@@ -67,7 +67,7 @@ const advanceLease = statement<LeaseKey & Position & { fromChanged: bigint; from
   },
 );
 
-type FailValues = LeaseKey & Position & Omit<FailedAttempt, 'failing' | 'isParked'> & { readonly parked: number };
+type FailValues = LeaseKey & Position & Omit<DeliveryFailure, 'failing' | 'isParked'> & { readonly parked: number };
 
 const failLease = statement<FailValues, never>(
   (parameter, { clock: { now, later } }) => sql`
