@@ -111,7 +111,7 @@ export const MUTANTS: Readonly<Record<string, readonly Mutant[]>> = {
     ['A row that has changed meanwhile is read again.', 'missed.has(write.call.item.id)', 'false'],
     [
       'Nothing begins that nobody waits for any more.',
-      'if (now >= call.until) return failed(write, unavailable(STILL_LOCKED));\n    if (row',
+      'if (now >= call.until) return failed(write, STILL_LOCKED);\n    if (row',
       'if (row',
       'a late statement of the model may come as late',
     ],

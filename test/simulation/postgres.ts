@@ -8,7 +8,6 @@ import {
   SqliteQueryCompiler,
 } from 'kysely';
 import { failureOf } from '../../src/adapters/postgres/failures.ts';
-import type { Tables } from '../../src/adapters/sql/dialect.ts';
 import { type Executor, runner } from '../../src/adapters/sql/run.ts';
 import { sqlStore } from '../../src/adapters/sql/store.ts';
 import { isAfter, START } from '../../src/application/changes/cursor.ts';
@@ -63,7 +62,7 @@ function opener({ plan: { timeout, batching } }: Run, server: Server, connection
   };
 }
 
-function kyselyOver(server: Server, process: Process): Kysely<Tables> {
+function kyselyOver(server: Server, process: Process): Kysely<unknown> {
   const connection = {
     executeQuery: ({ sql, parameters }: CompiledQuery) => server.execute(process, sql, parameters as SQLInputValue[]),
   } as unknown as DatabaseConnection;

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { sql } from 'kysely';
 import type { Database } from '../../src/adapters/postgres/connections/pool.ts';
 import { postgresServer } from '../../src/adapters/postgres/connections/pool.ts';
 import { holderIn } from '../../src/adapters/postgres/held-back.ts';
@@ -8,6 +9,7 @@ import { migrateUp } from '../../src/adapters/postgres/schema/migrator.ts';
 import { dialectOf } from '../../src/adapters/postgres/schema/schema-gate.ts';
 import { plantPurge } from '../../src/adapters/sql/changes/purge.ts';
 import type { Dialect } from '../../src/adapters/sql/dialect.ts';
+import { type PlantRow, plantIn } from '../../src/adapters/sql/plant-rows.ts';
 import { storeReadiness } from '../../src/adapters/sql/readiness.ts';
 import { type Executor, foreground, type Gate, runner } from '../../src/adapters/sql/run.ts';
 import { sqlStore } from '../../src/adapters/sql/store.ts';
@@ -130,10 +132,9 @@ export function plantsIn(
 }
 
 /** Every plant that is stored. */
-export async function storedPlants({ sql }: Database): Promise<NewPlant[]> {
-  const rows = await sql.selectFrom('plants').selectAll().execute();
-  const plants = rows.filter(({ deleted }) => !deleted);
-  return plants.map(({ id, name, tag }) => ({ id: BigInt(id), name, ...(tag !== null && { tag }) }));
+export async function storedPlants({ sql: database }: Database): Promise<NewPlant[]> {
+  const { rows } = await sql<PlantRow>`select * from plants`.execute(database);
+  return rows.filter(({ deleted }) => !deleted).map((row) => plantIn({ ...row, id: BigInt(row.id) }));
 }
 
 /** The same, on a connection of its own. */

@@ -1,23 +1,8 @@
-import type { ColumnType, CompiledQuery, Generated, QueryExecutorProvider, QueryResult, RawBuilder } from 'kysely';
+import type { CompiledQuery, QueryExecutorProvider, QueryResult, RawBuilder } from 'kysely';
 import type { LogState } from '../../application/changes/ports.ts';
 import { type ErrorCode, PlantStoreError } from '../../domain/errors.ts';
 import type { NewPlant } from '../../domain/plant.ts';
 import type { PlantRow, RowChange } from './plant-rows.ts';
-
-/** The tables as Kysely's query builders know them. Statements that are written as text use more columns. */
-export interface Tables {
-  plants: {
-    id: ColumnType<bigint, bigint, never>;
-    name: string;
-    tag: string | null;
-    /** When it was deleted, in a type of each database; null for a plant that exists. */
-    deleted: Generated<unknown>;
-    /** The transaction that wrote the row last; ordered by it, the rows are the log of changes. */
-    changed: Generated<bigint>;
-  };
-  /** Kysely's own record of applied migrations. */
-  kysely_migration: { name: string; timestamp: string };
-}
 
 /**
  * What databases say in different words, as fragments of the statements in this folder, which are written once. There are

@@ -24,7 +24,7 @@ export function isAfter(a: Position, b: Position): boolean {
   return a.changed > b.changed || (a.changed === b.changed && a.id > b.id);
 }
 
-/** Whether there are changes between the cursor and this end of the feed, or the cursor has expired. */
+/** Whether there are changes between the cursor and this end of the log, or the cursor has expired. */
 export function isNews(cursor: Cursor, end: LogEnd): boolean {
   return expiryOf(cursor, end) !== undefined || isAfter(end.position, cursor.position);
 }

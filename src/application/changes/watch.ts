@@ -5,28 +5,26 @@ import type { LogEnd } from './ports.ts';
 interface Reader {
   /** The last position that it has read. */
   readonly position: Position;
-  /** Whether this end of the feed has news for the reader. */
+  /** Whether this end of the log has news for the reader. */
   readonly isNews: (end: LogEnd) => boolean;
   readonly interval: number;
   readonly wake: (isNews: boolean) => void;
 }
 
-/** Milliseconds between probes for the changes of other instances. */
-const INTERVAL = 40;
+/** The time between probes for the changes of other instances, and while only webhooks wait. */
+const INTERVAL_MS = 40;
+const WEBHOOKS_INTERVAL_MS = 250;
 
-/** The same while only webhooks wait. */
-const WEBHOOKS_INTERVAL = 250;
+/** A webhook reads without news after this time. */
+const WEBHOOKS_WAIT_MS = 60_000;
 
-/** Milliseconds after which a webhook reads without news. */
-const WEBHOOKS_WAIT = 60_000;
-
-/** The least milliseconds from a wake-up to the next probe, so that frequent changes are read together. */
-const PAUSE = 50;
+/** The time from a wake-up to the next probe, so that frequent changes are read together. */
+const PAUSE_MS_MIN = 50;
 
 /**
- * Wakes readers when the feed of changes has grown. All readers share one probe, which runs only for them.
+ * Wakes readers when the log of changes has grown. All readers share one probe, which runs only for them.
  *
- * @param probe resolves to the end of the feed, or to undefined if it cannot be read now
+ * @param probe resolves to the end of the log, or to undefined if it cannot be read now
  */
 export function changeWatch(probe: () => Promise<LogEnd | undefined>) {
   const waiting = new Set<Reader>();
@@ -36,8 +34,8 @@ export function changeWatch(probe: () => Promise<LogEnd | undefined>) {
   let isAnnounced = false;
   /** When the next probe may begin, as performance.now() counts. */
   let pauseEnd = 0;
-  /** The end of the feed that was read last. A reader that is behind it need not wait. */
-  let known: LogEnd | undefined;
+  /** The end of the log that was read last. A reader that is behind it need not wait. */
+  let lastEnd: LogEnd | undefined;
 
   async function wakeReady(): Promise<void> {
     timer = undefined;
@@ -45,11 +43,11 @@ export function changeWatch(probe: () => Promise<LogEnd | undefined>) {
     isAnnounced = false;
     const end = await probe();
     isProbing = false;
-    if (end !== undefined) known = end;
-    let next = WEBHOOKS_INTERVAL;
+    if (end !== undefined) lastEnd = end;
+    let next = WEBHOOKS_INTERVAL_MS;
     for (const { isNews, interval, wake } of waiting) {
       if (end !== undefined && isNews(end)) {
-        pauseEnd = performance.now() + PAUSE;
+        pauseEnd = performance.now() + PAUSE_MS_MIN;
         wake(true);
       } else next = Math.min(next, interval);
     }
@@ -66,44 +64,44 @@ export function changeWatch(probe: () => Promise<LogEnd | undefined>) {
   /** @returns true if there is news; false if the time is over or something else ends the wait */
   function wait(reader: Omit<Reader, 'wake'>, milliseconds: number, signal: AbortSignal): Promise<boolean> {
     if (isStopped || milliseconds <= 0 || signal.aborted) return Promise.resolve(false);
-    if (known !== undefined && isAfter(known.position, reader.position)) return Promise.resolve(true);
+    if (lastEnd !== undefined && isAfter(lastEnd.position, reader.position)) return Promise.resolve(true);
     return new Promise((resolve) => {
-      const one = { ...reader, wake };
+      const waiter = { ...reader, wake };
       const timeout = setTimeout(wake, milliseconds, false);
       const abort = () => wake(false);
       signal.addEventListener('abort', abort);
       function wake(isNews: boolean): void {
         clearTimeout(timeout);
         signal.removeEventListener('abort', abort);
-        waiting.delete(one);
+        waiting.delete(waiter);
         resolve(isNews);
       }
-      waiting.add(one);
+      waiting.add(waiter);
       schedule(0);
     });
   }
 
   return {
     /**
-     * Must be called with each end of the feed that is read, since the feed may have been set back. A later end is ignored:
+     * Must be called with each end of the log that is read, since the log may have been set back. A later end is ignored:
      * readers would wake each other without a pause.
      */
     note(end: LogEnd): void {
-      if (known?.epoch !== end.epoch || isAfter(known.position, end.position)) known = end;
+      if (lastEnd?.epoch !== end.epoch || isAfter(lastEnd.position, end.position)) lastEnd = end;
     },
     /**
-     * Waits until the cursor is behind the end of the feed or has expired.
+     * Waits until the cursor is behind the end of the log or has expired.
      *
      * @returns true then; false if the time is over or something else ends the wait
      */
     wait(cursor: Cursor, milliseconds: number, signal: AbortSignal): Promise<boolean> {
-      const reader = { position: cursor.position, isNews: (end: LogEnd) => isNews(cursor, end), interval: INTERVAL };
+      const reader = { position: cursor.position, isNews: (end: LogEnd) => isNews(cursor, end), interval: INTERVAL_MS };
       return wait(reader, milliseconds, signal);
     },
     /** As `ReadEntries.awaitEntries` of webhooks, whose positions belong to no epoch. */
     async awaitEntries(position: Position, signal: AbortSignal): Promise<void> {
       const isBehind = (end: LogEnd) => isAfter(end.position, position);
-      await wait({ position, isNews: isBehind, interval: WEBHOOKS_INTERVAL }, WEBHOOKS_WAIT, signal);
+      await wait({ position, isNews: isBehind, interval: WEBHOOKS_INTERVAL_MS }, WEBHOOKS_WAIT_MS, signal);
     },
     /** Probes at once, since something was written. */
     announce(): void {

@@ -3,7 +3,7 @@ import { Kysely } from 'kysely';
 import { Client, type ClientBase, type ClientConfig, type CustomTypesConfig, Pool, type PoolClient, types } from 'pg';
 import type { Logger } from 'pino';
 import { PlantStoreError } from '../../../domain/errors.ts';
-import type { SqlDatabase, Tables } from '../../sql/dialect.ts';
+import type { SqlDatabase } from '../../sql/dialect.ts';
 import { ConnectionError, failureOf } from '../failures.ts';
 import { beginSession, isRefusalOfLimits, requireSafeSettings, startupLimits } from './session.ts';
 import { kyselyDialect, type SupervisedClient, supervised } from './supervised-client.ts';
@@ -21,7 +21,7 @@ export interface PostgresOptions {
 
 /** An open database of Postgres. */
 export interface Database extends SqlDatabase {
-  readonly sql: Kysely<Tables>;
+  readonly sql: Kysely<unknown>;
   /** Its connections by state. */
   readonly connectionUse: () => { readonly busy: number; readonly idle: number; readonly unused: number };
   /** Checks the settings as requireSafeSettings does. */

@@ -67,7 +67,7 @@ const SEPARATE = "set the database's URL to a separate database";
 
 async function appliedMigrations(database: Database['sql']): Promise<string[]> {
   try {
-    const rows = await database.selectFrom('kysely_migration').select('name').orderBy('name').execute();
+    const { rows } = await sql<{ name: string }>`select name from kysely_migration order by name`.execute(database);
     return rows.map(({ name }) => name);
   } catch (error) {
     if (failureOf(error).state === UNDEFINED_TABLE) return [];

@@ -96,14 +96,14 @@ export function afterLookUp(list: readonly Pending[], rows: ReadonlyMap<bigint, 
     const row = rows.get(id);
     if (isUncertain && row !== undefined) {
       // It comes before changes of its list. Whoever holds the id may have replaced the very plant that a lost INSERT stored.
-      const isThere = isSamePlant(row.stored, target);
-      return isThere ? done(write, { before: row.stored, after: row.stored }) : failed(write, unavailable(UNKNOWN));
+      const written = { before: row.stored, after: row.stored };
+      return isSamePlant(row.stored, target) ? done(write, written) : failed(write, UNKNOWN);
     }
     // One that nobody waits for any more does nothing: what was found may be a later change, acknowledged since.
-    if (now >= call.until) return failed(write, unavailable(STILL_LOCKED));
+    if (now >= call.until) return failed(write, STILL_LOCKED);
     if (row === undefined) {
       if (!adds) return done(write, { before: undefined, after: undefined });
-      if (isSecond) return failed(write, unavailable(`plant ${id} ${NOT_STORED}`));
+      if (isSecond) return failed(write, unavailable(`plant ${id} was not stored: a trigger or a rule may drop it`));
       return { ...write, state: { at: 'insert' }, isSecond: true };
     }
     const before = contents.get(id) ?? row.stored;
@@ -134,9 +134,7 @@ export function afterUpdate(list: readonly Pending[], missed: ReadonlySet<bigint
 
 /** All of them have paused. */
 export const afterPause = (list: readonly Pending[], now: number): Pending[] =>
-  list.map((write) =>
-    now < write.call.until ? at(write, { at: 'lookUp' }) : failed(write, unavailable(STILL_LOCKED)),
-  );
+  list.map((write) => (now < write.call.until ? at(write, { at: 'lookUp' }) : failed(write, STILL_LOCKED)));
 
 /**
  * The lists in which one goes on whose statement has failed. The planned content of a row includes the effect of writes that
@@ -153,9 +151,8 @@ export function afterFailure(list: readonly Pending[], failure: WorkFailure): Pe
   );
 }
 
-const STILL_LOCKED = 'the plant stayed locked, or kept changing, until the call timed out';
-const NOT_STORED = 'was not stored: a trigger or a rule may drop it';
-const UNKNOWN = 'a connection was lost, and what is stored now does not show whether its statement ran';
+const STILL_LOCKED = unavailable('the plant stayed locked, or kept changing, until the call timed out');
+const UNKNOWN = unavailable('a connection was lost, and what is stored now does not show whether its statement ran');
 
 const at = (write: Pending, state: State): Pending => ({ ...write, state });
 const done = (write: Pending, written: Written) => at(write, { at: 'done', written });

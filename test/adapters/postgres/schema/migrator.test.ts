@@ -1,4 +1,5 @@
 import { describe, expect, jest, test } from '@jest/globals';
+import { sql } from 'kysely';
 import { pino } from 'pino';
 import { migrationStatus } from '../../../../src/adapters/postgres/schema/migration-status.ts';
 import { migrateUp } from '../../../../src/adapters/postgres/schema/migrator.ts';
@@ -14,7 +15,7 @@ test('applies what is pending, once', async () => {
   const database = await openEmpty();
   await migrateTo(FIRST, database);
   const plant = { id: 1n, name: 'Monstera deliciosa' };
-  await database.sql.insertInto('plants').values(plant).execute();
+  await sql`insert into plants (id, name) values (${plant.id}, ${plant.name})`.execute(database.sql);
   expect(await migrationStatus(database)).toEqual({ applied: [FIRST], pending: laterThan(FIRST), unknown: [] });
   await expect(requireMigrations(database)).rejects.toThrow(`migrations are pending (${laterThan(FIRST).join(', ')})`);
   expect(await migrateUp(database)).toEqual(laterThan(FIRST));

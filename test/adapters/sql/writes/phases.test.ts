@@ -16,7 +16,6 @@ const write = (target: NewPlant | 'deleted', adds: boolean, precondition: Precon
 };
 const adds = (target: NewPlant, precondition: Precondition = { excludes: 'any' }) => write(target, true, precondition);
 const changes = (target: NewPlant, precondition = {}) => write(target, false, precondition);
-const removes = (precondition: Precondition) => write('deleted', false, precondition);
 
 const begun = (...writes: phases.Write[]) =>
   writes.map((item) => phases.begun({ item, until: NOW + 1, resolve() {}, reject() {} }));
@@ -43,7 +42,7 @@ test('a look-up begins nothing that nobody waits for, and leads to no third INSE
 });
 
 describe('writes of one plant', () => {
-  const planned = lookedUp(taken(changes(b, is(a)), changes(c, is(a)), removes(is(b)), changes(c)), a);
+  const planned = lookedUp(taken(changes(b, is(a)), changes(c, is(a)), write('deleted', false, is(b)), changes(c)), a);
   const all = (phase: string) => Array(4).fill(phase);
 
   test('take effect in their order, in one UPDATE of the version that was found', () => {
