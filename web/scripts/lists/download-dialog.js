@@ -48,8 +48,7 @@ async function download(/** @type {AbortSignal} */ signal) {
   // Excel takes a list without a byte order mark for one in another encoding.
   save(new Blob(isCsv ? ['\uFEFF', blob] : [blob], { type }), file);
   write('download-done', `Saved as ${file}.`);
-  const words = altered.length > 0 ? `Spreadsheets would alter ${altered.join(', ')}. ${ADVICE}` : '';
-  write('download-trouble', words);
+  write('download-trouble', altered.length > 0 ? `Spreadsheets would alter ${altered.join(', ')}. ${ADVICE}` : '');
 }
 
 byId('download-form', HTMLFormElement).onsubmit = (event) => {

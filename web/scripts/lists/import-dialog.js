@@ -15,7 +15,7 @@ import { listSender } from './list-sender.js';
 /* The dialog that imports a list: one chooses it, says how it is to be read, and sees what becomes of it. */
 
 /** Batches of a list that are checked before it is imported. */
-const CHECKED_MAX = 20;
+const BATCHES_MAX = 20;
 
 const { attempt, dialog, bar, show } = workDialog('import');
 const [form, input] = [byId('import-form', HTMLFormElement), byId('import-file', HTMLInputElement)];
@@ -25,12 +25,12 @@ let list = /** @type {List | undefined} */ (undefined);
 /** Imports what is left of the list. */
 let proceed = /** @type {((request: Request) => Promise<void>) | undefined} */ (undefined);
 /** The name of a list with ids that was imported: once it is corrected, its plants are replaced. */
-let imported = '';
+let importedName = '';
 
 const open = (/** @type {FileList} */ files) =>
   attempt(async (request) => {
     input.files = files;
-    replaces.checked = files[0]?.name === imported;
+    replaces.checked = files[0]?.name === importedName;
     for (const menu of [encoding, sheet]) menu.replaceChildren();
     show('asking');
     if (files.length > 1) throw new Error('Import one list after the other.');
@@ -56,19 +56,19 @@ async function prepare(/** @type {Request} */ request) {
 const look = () =>
   attempt(async (request) => {
     clearReport();
-    const how = list && readForm(list);
-    if (how === undefined) return;
-    const sender = listSender(how, true, importReport(how).add);
+    const reading = list && readForm(list);
+    if (reading === undefined) return;
+    const sender = listSender(reading, true, importReport(reading).add);
     write('import-beginning', 'At its beginning: ');
     let count = 0;
-    while (count < CHECKED_MAX && (await sender.next(request))) count++;
+    while (count < BATCHES_MAX && (await sender.next(request))) count++;
     if (count === 0) throw new Error('This list has no plants.');
-    if (count < CHECKED_MAX) write('import-beginning');
+    if (count < BATCHES_MAX) write('import-beginning');
   });
 
-function importOf(/** @type {Reading} */ how) {
-  const [report, before] = [importReport(how), plants.ids()];
-  const sender = listSender(how, false, report.add);
+function importOf(/** @type {Reading} */ reading) {
+  const [report, before] = [importReport(reading), plants.ids()];
+  const sender = listSender(reading, false, report.add);
   const created = () => report.stored.difference(before ?? report.stored);
   onClick('import-select', () => {
     dialog.close();
@@ -80,7 +80,7 @@ function importOf(/** @type {Reading} */ how) {
     try {
       do bar.value = sender.progress();
       while (await sender.next(request));
-      imported = how.idsFrom === undefined ? how.list.file.name : '';
+      importedName = reading.idsFrom === undefined ? reading.list.file.name : '';
       byId('import-select', HTMLButtonElement).hidden = created().size === 0;
       show('finished');
     } catch (error) {
@@ -103,8 +103,8 @@ form.onsubmit = (event) => {
     const isNew = dialog.matches('.looking');
     // It could not be read in the encoding that was chosen.
     if (isNew && !list) return prepare(request);
-    const how = isNew && list && readForm(list);
-    if (how) proceed = importOf(how);
+    const reading = isNew && list && readForm(list);
+    if (reading) proceed = importOf(reading);
     await proceed?.(request);
   });
 };

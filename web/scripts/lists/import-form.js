@@ -24,10 +24,10 @@ function offer(field, options, value) {
 export function fillForm({ file, encoding, encodings, sheets, sheet, layout }, firstId) {
   write('import-what', ...nodesOf(file.name));
   write('import-encoded', encoding && `, ${encoding}`);
-  const samples = encodings.map((one) => option(`${one.sample} (${one.encoding})`, one.encoding));
-  const own = sheets.map((name) => option(name, name));
-  offer('encoding', samples, encoding);
-  offer('sheet', own, sheet);
+  const encodingOptions = encodings.map(({ sample, encoding: name }) => option(`${sample} (${name})`, name));
+  const sheetOptions = sheets.map((name) => option(name, name));
+  offer('encoding', encodingOptions, encoding);
+  offer('sheet', sheetOptions, sheet);
   from.value = `${firstId}`;
   skip.checked = true;
   csv.disabled = layout === undefined;
@@ -39,9 +39,9 @@ export function fillForm({ file, encoding, encodings, sheets, sheet, layout }, f
   for (const field of /** @type {const} */ (['id', 'name', 'tag'])) {
     const columns = [layout[field]].flat();
     const value = columns.map((n) => n + 1 || '').join('+');
-    const each = names.map((name, n) => option(name || `column ${n + 1}`, n + 1));
-    const several = columns.length > 1 ? [option(columns.map((n) => names[n]).join(' and '), value)] : [];
-    offer(field, [option(NONE[field], ''), ...each, ...several], value);
+    const columnOptions = names.map((name, n) => option(name || `column ${n + 1}`, n + 1));
+    const joined = columns.length > 1 ? [option(columns.map((n) => names[n]).join(' and '), value)] : [];
+    offer(field, [option(NONE[field], ''), ...columnOptions, ...joined], value);
   }
 }
 

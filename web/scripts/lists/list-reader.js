@@ -51,9 +51,9 @@ async function workbook(file, bytes, chosen) {
     /** @type {typeof import('read-excel-file/browser').default<string>} */
     const readWorkbook = Reflect.get(globalThis, 'readXlsxFile');
     const all = await readWorkbook(file, options);
-    sheets = all.map((one) => one.sheet);
+    sheets = all.map(({ sheet: name }) => name);
     sheet ||= all.find(({ data }) => data.length > 0)?.sheet ?? '';
-    return all.filter((one) => one.sheet === sheet);
+    return all.filter(({ sheet: name }) => name === sheet);
   });
   return text === undefined ? undefined : { text, encoding: '', encodings: [], sheets, sheet };
 }
@@ -62,7 +62,8 @@ async function workbook(file, bytes, chosen) {
 function decoded(bytes, chosen) {
   const encodings = candidates(bytes, navigator.language);
   let doubt = /** @type {unknown} */ (undefined);
-  for (const encoding of chosen.encoding ? [chosen.encoding] : [undefined, ...encodings.map((one) => one.encoding)]) {
+  const attempts = chosen.encoding ? [chosen.encoding] : [undefined, ...encodings.map(({ encoding }) => encoding)];
+  for (const encoding of attempts) {
     try {
       return { ...decodedList(bytes, encoding), encodings: encoding ? encodings : [] };
     } catch (error) {

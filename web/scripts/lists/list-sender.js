@@ -37,8 +37,8 @@ export function listSender(reading, isCheck, done) {
     if (skipsNames) names ??= new Set(await storedNames(request));
     batch ??= batches.next().value || undefined;
     if (batch === undefined) return false;
-    const how = { ...request, body: batch.lines, type: 'application/x-ndjson', has: 'records' };
-    const response = batch.lines === '' ? undefined : await send('POST', `import?${query}`, how);
+    const options = { ...request, body: batch.lines, type: 'application/x-ndjson', has: 'records' };
+    const response = batch.lines === '' ? undefined : await send('POST', `import?${query}`, options);
     done(batch, outcomeOf(batch, /** @type {Result | undefined} */ (response?.body)));
     sentLength += batch.size;
     batch = undefined;
