@@ -19,44 +19,38 @@ DATABASE_URL, else in the embedded one in DATA_DIR. Running instances go on with
 
 Exit codes: 0 done; 1 nothing was changed.`;
 
-const CHANGES = ['resume', 'skip', 'rewind'] as const;
-
-/** A change of an endpoint. */
-interface Change {
-  readonly command: (typeof CHANGES)[number];
-  readonly endpoint: string;
-}
-
 await runCommand('webhooks', USAGE, changeIn, run);
 
-/** Reads the command line. @returns undefined for `status`. @throws Error, saying what is wrong with it */
-function changeIn(args: string[]): Change | undefined {
+/** Reads the command line, without an endpoint for `status`. @throws Error, saying what is wrong with it */
+function changeIn(args: string[]) {
   const { positionals } = parseArgs({ args, options: {}, allowPositionals: true });
-  const [name = 'status', url, ...more] = positionals;
-  if (name === 'status') {
-    if (url !== undefined) throw new Error('status takes no URL: it shows every endpoint');
-    return undefined;
+  const [command = 'status', url, ...more] = positionals;
+  if (!['status', 'resume', 'skip', 'rewind'].includes(command)) {
+    throw new Error('the command must be status, resume, skip or rewind');
   }
-  const command = CHANGES.find((change) => change === name);
-  if (command === undefined) throw new Error('the command must be status, resume, skip or rewind');
+  if (command === 'status' && url === undefined) return { command, endpoint: undefined };
+  if (command === 'status') throw new Error('status takes no URL: it shows every endpoint');
   if (more.length > 0) throw new Error(`${command} takes one URL`);
   if (url === undefined || !URL.canParse(url)) throw new Error(`${command} needs the URL of the endpoint`);
   return { command, endpoint: endpointName(url) };
 }
 
 /** @returns the exit code */
-function run(change: Change | undefined): Promise<number> {
+function run({ command, endpoint }: { command: string; endpoint: string | undefined }): Promise<number> {
   return withStore(async ({ webhooks, heldBack }) => {
     const states = await webhooks.states();
-    console.log(change === undefined ? described(states, await heldBack()) : await apply(change, states, webhooks));
+    const lines =
+      endpoint === undefined ? described(states, await heldBack()) : await apply(command, endpoint, states, webhooks);
+    console.log(lines);
     return 0;
   });
 }
 
 /** @returns what was done. @throws Error, saying why nothing was */
 async function apply(
-  { command, endpoint }: Change,
-  states: KnownEndpoint[],
+  command: string,
+  endpoint: string,
+  states: readonly KnownEndpoint[],
   webhooks: WebhookEndpoints,
 ): Promise<string> {
   const state = states.find((each) => each.endpoint === endpoint);
