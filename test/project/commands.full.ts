@@ -25,7 +25,7 @@ const EXCEPTIONS: readonly (readonly [document: string, has: string, standIns?: 
   ['CONTRIBUTING.md', 'POSTGRES_PACKAGE=', 'npm', '.ci/run'],
   ['CONTRIBUTING.md', 'citus.sh up', 'npm test/clusters/citus.sh test/clusters/patroni.sh', '.ci/run'],
   // A user and services of the machine, which needs systemd.
-  ['docs/operations.md', 'systemctl enable', 'systemctl useradd', 'test/deploy/systemd.full.ts'],
+  ['docs/operations.md', 'systemctl enable', 'systemctl useradd', 'test/deploy/hosts.full.ts'],
   ['docs/operations.md', 'systemctl restart', 'systemctl curl', 'test/faults/deploys.faults.ts'],
   ['docs/operations.md', 'runuser', 'node runuser', 'test/cli/beside-service.full.ts'],
   // Images from a registry.

@@ -6,7 +6,7 @@ import { VARIABLES } from '../../src/config/variables.ts';
 import { debianProgram } from '../support/servers/debian-program.ts';
 import { projectFile, run, temporaryFolder } from '../support/service-process.ts';
 
-/* What a real docker compose makes of docker-compose.yml. */
+/* What a real docker compose makes of docker-compose.yml, and systemd of the unit in deploy/systemd. */
 
 test('publishes the ports that the service prints', async () => {
   const { services } = parse(await readFile(projectFile('docker-compose.yml'), 'utf8'), { merge: true });
@@ -30,4 +30,28 @@ test('every variable in .env reaches the service', async () => {
   expect(stderr).toBe('');
   const { services } = parse(stdout);
   for (const service of ['plant-store', 'migrate']) expect(services[service].environment).toMatchObject(given);
+});
+
+/** The path of an instance of the unit in deploy/systemd, beside its template, as installed in this folder. */
+async function installed(): Promise<string> {
+  const folder = await temporaryFolder();
+  const text = await readFile(projectFile('deploy/systemd/plant-store@.service'), 'utf8');
+  const unit = text.replaceAll('/opt/plant-store', projectFile(''));
+  for (const name of ['plant-store@.service', 'plant-store@3001.service']) await writeFile(join(folder, name), unit);
+  return join(folder, 'plant-store@3001.service');
+}
+
+test('the unit has no mistake that systemd finds', async () => {
+  expect(await run('systemd-analyze', ['verify', '--man=no', await installed()])).toEqual({
+    code: 0,
+    stdout: '',
+    stderr: '',
+  });
+});
+
+test('the unit is as hardened as one that compiles and needs the network can be', async () => {
+  // Of 100; a unit that restricts nothing has 96.
+  const args = ['security', '--offline=yes', '--threshold=11', '--no-pager', await installed()];
+  const { code, stdout } = await run('systemd-analyze', args);
+  expect([code, stdout]).toEqual([0, expect.stringContaining('Overall exposure level')]);
 });
