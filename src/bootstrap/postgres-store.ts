@@ -4,7 +4,6 @@ import { failureOf } from '../adapters/postgres/failures.ts';
 import { heldBackProblem, holderIn } from '../adapters/postgres/held-back.ts';
 import { problemsIn } from '../adapters/postgres/readiness.ts';
 import { registerEndpoints, registrationGate } from '../adapters/postgres/registration.ts';
-import { withAdvice } from '../adapters/postgres/schema/advice.ts';
 import { dialectOf, migrationGate, requireMigrations } from '../adapters/postgres/schema/schema-gate.ts';
 import { plantPurge } from '../adapters/sql/changes/purge.ts';
 import { storeReadiness } from '../adapters/sql/readiness.ts';
@@ -31,7 +30,7 @@ export function openPostgresStore(
   const gate = migrationGate(database, log);
   const ensureRegistered = registerEndpoints(database, names);
   const writeGate = names.length === 0 ? gate : registrationGate(ensureRegistered, gate, log);
-  const executor = runner(database, { gate, writeGate, timeout, onFailure: failure.note, withAdvice });
+  const executor = runner(database, { gate, writeGate, timeout, onFailure: failure.note });
   const { run } = executor;
   const { heldBack, ...store } = sqlStore({
     ...executor,
@@ -51,7 +50,7 @@ export function openPostgresStore(
     description,
     // If the database does not respond now, the gate determines the dialect later.
     hasFeed: async () => (await dialectOf(database).catch(() => undefined))?.distributed === undefined,
-    ready: storeReadiness(problemsNow, withAdvice, log),
+    ready: storeReadiness(problemsNow, database.withAdvice, log),
     positions: webhookPositions(run, names, ensureRegistered),
     endpointStates: singleFlight(endpointStates(run)),
     connections: connectionUse,
@@ -72,7 +71,7 @@ export function withPostgres<Result>(
 ): Promise<Result> {
   return withDatabase({ ...options, statementTimeout: STATEMENT_MS_MAX }, async (database) => {
     await requireMigrations(database);
-    const { run } = runner(database, { gate: () => dialectOf(database), timeout: WORK_MS_MAX, withAdvice });
+    const { run } = runner(database, { gate: () => dialectOf(database), timeout: WORK_MS_MAX });
     return work({
       purge: plantPurge(run),
       webhooks: webhookEndpoints(run),
@@ -96,7 +95,7 @@ export async function withDatabase<Result>(
   try {
     return await work(database);
   } catch (error) {
-    if (!(error instanceof PlantStoreError)) throw withAdvice(error);
+    if (!(error instanceof PlantStoreError)) throw database.withAdvice(error);
     // The message of the database is hidden from clients, but whoever runs a command needs it.
     const { message } = error.cause instanceof Error ? error.cause : error;
     throw new Error(`The database failed (${message}). Run the same command again once it works.`, { cause: error });

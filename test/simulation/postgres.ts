@@ -50,7 +50,7 @@ function opener({ plan: { timeout, batching } }: Run, server: Server, connection
   return {
     async open(process) {
       const executor = runner(
-        { sql: kyselyOver(server, process), connections, failureOf },
+        { sql: kyselyOver(server, process), connections, failureOf, withAdvice: (error) => error },
         { gate: () => model, timeout },
       );
       const { maxItems: batchRows, maxRunning } = batching;

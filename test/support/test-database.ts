@@ -4,7 +4,6 @@ import type { Database } from '../../src/adapters/postgres/connections/pool.ts';
 import { postgresServer } from '../../src/adapters/postgres/connections/pool.ts';
 import { holderIn } from '../../src/adapters/postgres/held-back.ts';
 import { problemsIn } from '../../src/adapters/postgres/readiness.ts';
-import { withAdvice } from '../../src/adapters/postgres/schema/advice.ts';
 import { migrateUp } from '../../src/adapters/postgres/schema/migrator.ts';
 import { dialectOf } from '../../src/adapters/postgres/schema/schema-gate.ts';
 import { plantPurge } from '../../src/adapters/sql/changes/purge.ts';
@@ -103,12 +102,12 @@ function knownDialect(database: Database): Gate {
 
 /** The way to its statements, without a check of the schema. */
 export function runnerOn(database: Database, timeout = 20_000): Executor {
-  return runner(database, { gate: knownDialect(database), timeout, withAdvice });
+  return runner(database, { gate: knownDialect(database), timeout });
 }
 
 /** What /ready says of a database, its log apart. @param endpoints those of webhooks */
 export function readinessOf(database: Database, endpoints: readonly string[] = []): Promise<string | undefined> {
-  return storeReadiness(() => problemsIn(database, endpoints), withAdvice, { warn: () => {} })();
+  return storeReadiness(() => problemsIn(database, endpoints), database.withAdvice, { warn: () => {} })();
 }
 
 /** The purge of a database. */
@@ -124,7 +123,7 @@ export function plantsIn(
   {
     timeout = 20_000,
     schemaReady = knownDialect(database),
-    executor = runner(database, { gate: schemaReady, timeout, withAdvice }),
+    executor = runner(database, { gate: schemaReady, timeout }),
   } = {},
 ): TestPlants {
   const ownLog = { holder: holderIn(database) };

@@ -67,7 +67,7 @@ export const log: LogDialect = {
   require: async ({ sql }) => requireIntact((await STATE.execute(sql)).rows[0]),
   async renew({ sql: tables, dialect }) {
     requireOneServer(dialect, 'changes_unavailable');
-    const { rows } = await sql`${renewed(sql`gen_random_uuid()`)} returning 1`.execute(tables);
+    const { rows } = await sql`${renewal(sql`gen_random_uuid()`)} returning 1`.execute(tables);
     if (rows.length === 0) throw new SchemaError(NO_ROW);
   },
 };
@@ -88,11 +88,11 @@ const NO_ROW = 'the table change_feed has no row: run npm run migrate';
  *
  * @param store the column before the update; `store` in EPOCH is the new one
  */
-const renewed = (store: RawBuilder<unknown>) => sql`
+const renewal = (store: RawBuilder<unknown>) => sql`
   update change_feed set (store, recorded) = (
-    select store, jsonb_build_object(${EPOCH}, 0) from (select ${store} as store) as renewed
+    select store, jsonb_build_object(${EPOCH}, 0) from (select ${store} as store) as identity
   ) where single = 1`;
 
 /** Run by the first reader of a timeline. Concurrent readers wait for it, and change nothing. */
 const nameTimeline = sql`
-  ${renewed(sql`case when recorded = '{}' then store else gen_random_uuid() end`)} and not recorded ? ${EPOCH}`;
+  ${renewal(sql`case when recorded = '{}' then store else gen_random_uuid() end`)} and not recorded ? ${EPOCH}`;

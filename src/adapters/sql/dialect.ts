@@ -132,4 +132,6 @@ export interface SqlDatabase {
   /** How many statements it can run at once. */
   readonly connections: number;
   readonly failureOf: (error: unknown) => StatementFailure;
+  /** Adds to an error, in another one, what operators can do about it. */
+  readonly withAdvice: (error: unknown) => unknown;
 }

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import { singleFlight } from '../../runtime/single-flight.ts';
+import type { SqlDatabase } from './dialect.ts';
 
 /**
  * Creates the check that plants can be stored and read now, and would be durable. It rejects, saying what to do, if they
@@ -7,12 +8,11 @@ import { singleFlight } from '../../runtime/single-flight.ts';
  * the wait of a caller.
  *
  * @param problemsNow rejects if plants cannot be stored
- * @param withAdvice adds what operators can do to its rejections
  * @param log gets each new problem once
  */
 export function storeReadiness(
   problemsNow: () => Promise<readonly (string | undefined)[]>,
-  withAdvice: (error: unknown) => unknown,
+  withAdvice: SqlDatabase['withAdvice'],
   log: Pick<Logger, 'warn'>,
 ): () => Promise<string | undefined> {
   let lastLogged = '';

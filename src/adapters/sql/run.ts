@@ -14,8 +14,6 @@ interface RunnerOptions {
   readonly timeout: number;
   /** Called with the error of each attempt that fails. */
   readonly onFailure?: (error: unknown) => void;
-  /** Adds what operators can do, who read it in the log, to an error after which the store is unavailable. */
-  readonly withAdvice?: (error: unknown) => unknown;
   /** Milliseconds to wait after a transient failure: twice as long after each, from the first to the last of these. */
   readonly pause?: { readonly first: number; readonly longest: number };
 }
@@ -81,8 +79,8 @@ export function foreground({ connections }: Pick<SqlDatabase, 'connections'>): n
 
 /** The only way to a statement for requests: migration gate, lane, retries, deadline and the translation of errors. */
 export function runner(
-  { sql, transaction, connections, failureOf }: SqlDatabase,
-  { gate, writeGate = gate, timeout, onFailure, withAdvice = (error) => error, pause: pauses = PAUSE }: RunnerOptions,
+  { sql, transaction, connections, failureOf, withAdvice }: SqlDatabase,
+  { gate, writeGate = gate, timeout, onFailure, pause: pauses = PAUSE }: RunnerOptions,
 ): Executor {
   const most = foreground({ connections });
   const lanes = {
@@ -138,7 +136,7 @@ export function runner(
 function toPortError(
   error: unknown,
   { means, isDiskFull }: StatementFailure,
-  withAdvice: (error: unknown) => unknown,
+  withAdvice: SqlDatabase['withAdvice'],
 ): unknown {
   if (error instanceof PlantStoreError || means === 'defect' || means === 'refused') return error;
   const why = isDiskFull ? 'has no disk space left: its operators must make room' : 'is unavailable';

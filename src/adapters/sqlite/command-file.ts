@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { runner } from '../sql/run.ts';
 import { sqlite } from './dialect.ts';
-import { onceFree, openConnection, PATIENCE_MS } from './file/connection.ts';
+import { onceFree, openConnection, PATIENCE_MS_MAX } from './file/connection.ts';
 import type { OpenDatabase } from './file/database.ts';
 import { FILE } from './file/database-file.ts';
 import { statementsOn } from './file/driver.ts';
@@ -46,8 +46,8 @@ export function commandFileOn(sql: DatabaseSync, stop?: AbortSignal): CommandFil
     stop?.throwIfAborted();
     return sqlite;
   }
-  const database = { ...statementsOn(sql), connections: 1, failureOf };
-  return { sql, run: runner(database, { gate, timeout: PATIENCE_MS }).run };
+  const database = { ...statementsOn(sql), connections: 1, failureOf, withAdvice };
+  return { sql, run: runner(database, { gate, timeout: PATIENCE_MS_MAX }).run };
 }
 
 /**

@@ -2,7 +2,7 @@ import { endpointsProblem } from '../sql/webhooks/endpoints.ts';
 import type { OpenDatabase } from './file/database.ts';
 
 /** From this size on, a reader keeps the pages of the WAL from being written into the file. */
-const STUCK_WAL_BYTES = 256 * 1024 ** 2;
+const STUCK_WAL_BYTES_MIN = 256 * 1024 ** 2;
 
 /** As that of Postgres. */
 export async function problemsIn(file: OpenDatabase, endpoints: readonly string[]): Promise<(string | undefined)[]> {
@@ -12,7 +12,7 @@ export async function problemsIn(file: OpenDatabase, endpoints: readonly string[
   const wal = file.walSize();
   return [
     file.recentProblem(),
-    wal >= STUCK_WAL_BYTES
+    wal >= STUCK_WAL_BYTES_MIN
       ? `plants.db-wal has grown to ${Math.round(wal / 1024 ** 2)} MB: end the backup or other program that keeps the database open`
       : undefined,
     await file.run('reads', (session) => endpointsProblem(session, endpoints)),

@@ -7,10 +7,11 @@ import { type Gate, runner } from '../../../src/adapters/sql/run.ts';
 
 /* What every statement for a request goes through. */
 
+const words = { failureOf, withAdvice: (error: unknown) => error };
 const lost = () => new ConnectionError(new Error('connection lost'));
 const runnerWithin = (timeout = 60_000, connections = 4, gate: Gate = () => postgres) =>
   runner(
-    { sql: new Kysely({ dialect: kyselyDialect(() => Promise.reject()) }), connections, failureOf },
+    { sql: new Kysely({ dialect: kyselyDialect(() => Promise.reject()) }), connections, ...words },
     { gate, timeout },
   );
 const runWithin = (...options: Parameters<typeof runnerWithin>) => runnerWithin(...options).run;
@@ -93,7 +94,7 @@ test('begins no work whose deadline passes while it waits for its transaction', 
   const transaction = <T>(work: (within: typeof sql, end: number) => Promise<T>) =>
     free.promise.then(() => work(sql, Number.POSITIVE_INFINITY));
   const options = { gate: () => postgres, timeout: 60_000 };
-  const { run, executeWithRetry } = runner({ sql, transaction, connections: 1, failureOf }, options);
+  const { run, executeWithRetry } = runner({ sql, transaction, connections: 1, ...words }, options);
   const done: string[] = [];
   const until = performance.now() + 10;
   const late = executeWithRetry('writes', async () => done.push('late'), { until });

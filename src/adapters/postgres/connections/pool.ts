@@ -1,12 +1,13 @@
 import { Socket } from 'node:net';
 import { Kysely } from 'kysely';
-import { Client, type ClientBase, type ClientConfig, type CustomTypesConfig, Pool, type PoolClient, types } from 'pg';
+import { Client, type ClientBase, type ClientConfig, type CustomTypesConfig, Pool, types } from 'pg';
 import type { Logger } from 'pino';
 import { PlantStoreError } from '../../../domain/errors.ts';
 import type { SqlDatabase } from '../../sql/dialect.ts';
 import { ConnectionError, failureOf } from '../failures.ts';
+import { withAdvice } from '../schema/advice.ts';
 import { beginSession, isRefusalOfLimits, requireSafeSettings, startupLimits } from './session.ts';
-import { kyselyDialect, type SupervisedClient, supervised } from './supervised-client.ts';
+import { kyselyDialect, type SupervisedClient, supervise } from './supervised-client.ts';
 import { driverConfig } from './url.ts';
 
 export interface PostgresOptions {
@@ -95,23 +96,23 @@ export function postgresServer(options: PostgresOptions, log?: Pick<Logger, 'war
     async onConnect(client) {
       // The pool handles errors of idle clients only; an error of a client in use would end the process.
       client.on('error', (err) => log?.warn({ err }, 'database connection lost'));
-      connections.set(client, supervised(client, await beginSession(client, connectTimeout), supervisor));
+      connections.set(client, supervise(client, await beginSession(client, connectTimeout), supervisor));
     },
   });
   pool.on('error', () => {});
 
-  let abandoned: number[] = [];
+  let abandonTimes: number[] = [];
   // poolSize - 2, so that abandoned backends and open connections together stay below twice poolSize. At least 1: a silent
   // connection that is kept would take all or half of a smaller pool.
-  const mostAbandoned = Math.max(1, poolSize - 2);
+  const abandonedMax = Math.max(1, poolSize - 2);
   const supervisor = {
     deadline: statementTimeout * 2,
     mayPrepare: true,
     tryAbandon() {
       const now = performance.now();
-      abandoned = abandoned.filter((time) => now - time < ABANDONED_MS);
-      const mayAbandon = isClosed || abandoned.length < mostAbandoned;
-      if (mayAbandon) abandoned.push(now);
+      abandonTimes = abandonTimes.filter((time) => now - time < ABANDONED_MS);
+      const mayAbandon = isClosed || abandonTimes.length < abandonedMax;
+      if (mayAbandon) abandonTimes.push(now);
       return mayAbandon;
     },
     invalidateOpenedBefore(time: number) {
@@ -123,20 +124,13 @@ export function postgresServer(options: PostgresOptions, log?: Pick<Logger, 'war
     for (;;) {
       // A repeated statement, or one for a client that was cut off, may come after the end.
       if (isClosed) throw new PlantStoreError('store_unavailable', 'the service is stopping');
-      const client = await connect();
-      const connection = connections.get(client);
+      const client = await pool.connect().catch((error) => {
+        if (!isRefusalOfLimits(error) || limits === undefined) throw new ConnectionError(error);
+        limits = undefined;
+      });
+      const connection = client && connections.get(client);
       if (connection !== undefined && connection.openedAt >= validSince) return connection;
-      client.release(true);
-    }
-  }
-
-  async function connect(): Promise<PoolClient> {
-    try {
-      return await pool.connect();
-    } catch (error) {
-      if (!isRefusalOfLimits(error) || limits === undefined) throw new ConnectionError(error);
-      limits = undefined;
-      return connect();
+      client?.release(true);
     }
   }
 
@@ -146,6 +140,7 @@ export function postgresServer(options: PostgresOptions, log?: Pick<Logger, 'war
     sql,
     connections: poolSize,
     failureOf,
+    withAdvice,
     connectionUse: () => ({
       busy: pool.totalCount - pool.idleCount,
       idle: pool.idleCount,

@@ -45,7 +45,7 @@ const SYNC_WAIT = 'SyncRepWaitForLSN';
  *
  * @param isDirect whether it leads to the server without a pooler
  */
-export function supervised(client: ClientBase, isDirect: boolean, supervisor: Supervisor): SupervisedClient {
+export function supervise(client: ClientBase, isDirect: boolean, supervisor: Supervisor): SupervisedClient {
   const openedAt = performance.now();
   let isBroken = false;
   /** Whether the commit of the last statement may not be on the synchronous standby. */

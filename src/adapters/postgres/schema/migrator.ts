@@ -22,17 +22,17 @@ export async function migrateUp(database: Database, warn?: (warning: string) => 
   return locked(database, async (connection) => {
     const { applied, pending } = await migrationStatus({ sql: connection });
     if (applied.length > 0 && pending.includes(FIRST_WITH_LENGTHS)) await warnOfLongTexts(connection, warn);
-    const done = await damagedMigrations({ sql: connection });
-    for (const name of done) await own[name]?.up(connection);
+    const names = await damagedMigrations({ sql: connection });
+    for (const name of names) await own[name]?.up(connection);
     for (const name of pending) {
       const disableTransactions = own[name]?.transaction === false;
       const migrator = new Migrator({ db: connection, provider: migrations, disableTransactions });
       // `migrateTo` never throws.
       const { error, results = [] } = await migrator.migrateTo(name);
       if (error !== undefined) throw error;
-      done.push(...results.map(({ migrationName }) => migrationName));
+      names.push(...results.map(({ migrationName }) => migrationName));
     }
-    return done;
+    return names;
   });
 }
 

@@ -8,10 +8,10 @@ import { Worker } from 'node:worker_threads';
 const PAGE_BYTES = 4_096;
 
 /** The bytes that a checkpoint usually writes; more if a reader has kept them in the WAL. */
-const CHECKPOINT_BYTES = 900 * PAGE_BYTES;
+const CHECKPOINT_BYTES_MIN = 900 * PAGE_BYTES;
 
 /** From this size, a checkpoint would block the event loop for too long: SQLite cannot bound it. */
-const LARGE_WAL_BYTES = 2 * CHECKPOINT_BYTES;
+const LARGE_WAL_BYTES_MIN = 2 * CHECKPOINT_BYTES_MIN;
 
 /** The time until the size of the WAL is read again. */
 const CHECK_MS = 10;
@@ -42,7 +42,7 @@ export function checkpoints(sql: DatabaseSync, onFailure: (error: unknown) => vo
     return { all: Number(log) * PAGE_BYTES, unwritten: Number(log - checkpointed) * PAGE_BYTES };
   }
 
-  function failed(error: unknown): void {
+  function onError(error: unknown): void {
     pauseEnd = performance.now() + RETRY_MS;
     onFailure(error);
   }
@@ -51,11 +51,11 @@ export function checkpoints(sql: DatabaseSync, onFailure: (error: unknown) => vo
     try {
       // In its own turn: the group has taken some milliseconds, and its responses wait.
       await nextTurn();
-      const isLarge = walBytes().all >= LARGE_WAL_BYTES;
+      const isLarge = walBytes().all >= LARGE_WAL_BYTES_MIN;
       const progress = isLarge ? await writeInThread(`${sql.location()}`) : progressOf(checkpoint);
       if (progress.checkpointed < progress.log) pauseEnd = performance.now() + RETRY_MS;
     } catch (error) {
-      failed(error);
+      onError(error);
     }
     running = undefined;
   }
@@ -66,9 +66,9 @@ export function checkpoints(sql: DatabaseSync, onFailure: (error: unknown) => vo
       if (running !== undefined || performance.now() < pauseEnd) return;
       pauseEnd = performance.now() + CHECK_MS;
       try {
-        if (walBytes().unwritten >= CHECKPOINT_BYTES) running = run();
+        if (walBytes().unwritten >= CHECKPOINT_BYTES_MIN) running = run();
       } catch (error) {
-        failed(error);
+        onError(error);
       }
     },
     /** The bytes in the WAL that no checkpoint has written into the file yet. */

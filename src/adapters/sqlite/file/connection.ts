@@ -34,7 +34,7 @@ export function openConnection(path: string, prepare = (_: DatabaseSync) => {}):
 }
 
 /** How long a start and a command wait for the lock of another process. */
-export const PATIENCE_MS = 30_000;
+export const PATIENCE_MS_MAX = 30_000;
 
 /** The pause between two attempts. SQLite's own waits would delay signals. */
 const PAUSE_MS = 10;
@@ -46,7 +46,7 @@ const PAUSE_MS = 10;
  * @throws the last error of the work, or the reason of `stop`
  */
 export async function onceFree<T>(work: () => T, stop?: AbortSignal): Promise<T> {
-  for (const end = performance.now() + PATIENCE_MS; ; ) {
+  for (const end = performance.now() + PATIENCE_MS_MAX; ; ) {
     try {
       return work();
     } catch (error) {

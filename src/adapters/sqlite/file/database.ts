@@ -5,7 +5,7 @@ import { type Executor, runner } from '../../sql/run.ts';
 import { sqlite } from '../dialect.ts';
 import { checkpoints } from './checkpoints.ts';
 import { statementsOn } from './driver.ts';
-import { FileError, failureOf } from './failures.ts';
+import { FileError, failureOf, withAdvice } from './failures.ts';
 
 /** The lanes are those of this many connections, though there is only one. */
 const CONNECTIONS = 4;
@@ -70,7 +70,7 @@ export function databaseOn(sql: DatabaseSync, { path, timeout, lostFile, end }: 
   });
   const statements = statementsOn(sql, { check, onTransaction: checkpoint.note, onLostSync });
   const executor = runner(
-    { ...statements, connections: CONNECTIONS, failureOf },
+    { ...statements, connections: CONNECTIONS, failureOf, withAdvice },
     { gate: () => sqlite, timeout, onFailure: failure.note, pause: BUSY_PAUSE_MS },
   );
   return {

@@ -5,7 +5,7 @@ import type { NamedQuery, PartResult } from '../../sql/statement.ts';
 import { failureOf } from './failures.ts';
 
 /** Milliseconds after which statements pause for a turn of the event loop. */
-const SLICE_MS = 2;
+const SLICE_MS_MAX = 2;
 
 /** The bounds of a part. They are checked before each row, which may have to be read from the disk. */
 const PART_ROWS_MAX = 500;
@@ -73,7 +73,7 @@ export function statementsOn(
       if (isTransaction || performance.now() >= sliceEnd) await new Promise(setImmediate);
       if (performance.now() >= sliceEnd) {
         check();
-        sliceEnd = performance.now() + SLICE_MS;
+        sliceEnd = performance.now() + SLICE_MS_MAX;
       }
       return work();
     });
