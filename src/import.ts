@@ -1,8 +1,9 @@
 import { createInterface } from 'node:readline/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { importReport } from './cli/import-report.ts';
 import { readList, type Said, saveRefused } from './cli/list-source.ts';
-import { RUN_AGAIN, remoteService, type Send } from './cli/remote-service.ts';
+import { namesOfPlants, RUN_AGAIN, remoteService } from './cli/remote-service.ts';
 import { inOwnFolder, runCommand } from './cli/run-command.ts';
 import { decimalId } from './formats/plant-id.ts';
 import { bounded, visible } from './formats/shown.ts';
@@ -33,9 +34,6 @@ Refused records go to FILE.rejected.csv or .ndjson, to be corrected and imported
 the store; 1 the import could not start or go on, or was declined; 2 some were refused; 130 Ctrl-C; 143 SIGTERM.
 
 Example: npm run import -- examples/plants.ndjson`;
-
-/** How many stored plants have their names compared with those of a list, at most. */
-const NAMES_MAX = 200_000;
 
 const stop = stopRequest('Finishing the part that was sent');
 await runCommand('import', USAGE, importArguments, async (options) => {
@@ -111,13 +109,18 @@ async function run({
     const names = storedNames && new Set(storedNames);
     // A name that comes again in the list is left out, too.
     const isLeftOut = ({ name = '' }) => names !== undefined && names.size === names.add(folded(name)).size;
+    const batches = batchesOf(records(), isLeftOut);
     const { add, end, refusedTexts } = importReport(send, text.length);
     try {
-      for (const batch of batchesOf(records(), isLeftOut)) {
+      for (let next = batches.next(); !next.done && !stop.aborted; ) {
+        const batch = next.value;
         refuseChanged();
-        const answer = batch.sent.length > 0 ? await send(`/import?${query}`, batch.lines) : undefined;
-        await add(batch, outcomeOf(batch, answer === undefined ? undefined : (parseExactly(answer) as Result)));
-        if (stop.aborted) break;
+        const answer = batch.sent.length > 0 ? send(`/import?${query}`, batch.lines) : undefined;
+        // The next batch is made while this one is away. If it cannot be, that is thrown once this one is counted.
+        const ahead = nextTurn().then(() => batches.next());
+        ahead.catch(() => {});
+        await add(batch, outcomeOf(batch, answer && (parseExactly(await answer) as Result)));
+        next = await ahead;
       }
     } finally {
       end(isCheck);
@@ -137,14 +140,6 @@ async function run({
     return 1;
   }
   return (await sendAll(false)) > 0 ? 2 : 0;
-}
-
-/** The names of all plants. @throws Error if they are too many to compare those of a list with them */
-async function namesOfPlants(send: Send): Promise<Set<string>> {
-  const lines = (await send(`/plants?limit=${NAMES_MAX + 1}`)).split('\n');
-  if (lines.length > NAMES_MAX + 1)
-    throw new Error(`there are more than ${NAMES_MAX} plants, too many to compare names with: add --same-name add`);
-  return new Set(lines.filter(Boolean).map((line) => folded(JSON.parse(line).name)));
 }
 
 async function isAccepted(): Promise<boolean> {

@@ -9,10 +9,14 @@ import { readVariables } from '../config/reader.ts';
 import { rules } from '../config/rules.ts';
 import { VARIABLES } from '../config/variables.ts';
 import { visible } from '../formats/shown.ts';
+import { folded } from '../lists/records.js';
 import { say } from '../runtime/say.ts';
 
 /** Milliseconds that a request may take, and for which it is sent again. */
 const PATIENCE_MS = 60_000;
+
+/** How many stored plants have their names compared with those of a list, at most. */
+const NAMES_MAX = 200_000;
 
 export const RUN_AGAIN = 'Run the same command again to import the remaining plants.';
 
@@ -63,6 +67,14 @@ export function remoteService(stop: AbortSignal): Send {
       if (stop.aborted || performance.now() - start > PATIENCE_MS) throw new Error(`${url}: ${text}. ${RUN_AGAIN}`);
     }
   };
+}
+
+/** The names of all plants. @throws Error if they are too many to compare those of a list with them */
+export async function namesOfPlants(send: Send): Promise<Set<string>> {
+  const lines = (await send(`/plants?limit=${NAMES_MAX + 1}`)).split('\n');
+  if (lines.length > NAMES_MAX + 1)
+    throw new Error(`there are more than ${NAMES_MAX} plants, too many to compare names with: add --same-name add`);
+  return new Set(lines.filter(Boolean).map((line) => folded(JSON.parse(line).name)));
 }
 
 /** @throws Error if the certificate of the service is not trusted: that stays so */

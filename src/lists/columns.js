@@ -36,11 +36,12 @@ const hasNumber = (/** @type {Row} */ { cells }) => cells.some((cell) => /^[-+\d
 export function understand(text, said = {}) {
   const [line = '', own] = /^"?sep=(.)"?\r?\n/.exec(text) ?? [];
   const tables = (own ? [own] : separators).map((separator) => {
-    const rows = rowsOf(text, separator, line.length);
-    return { separator, rows, ...headerOf(rows, said.columns) };
+    const rows = rowsOf(text, separator, line.length, HEADER_ROWS_MAX);
+    return { separator, width: rows[0]?.cells.length ?? 0, ...headerOf(rows, said.columns) };
   });
-  const [table] = tables.sort((a, b) => b.known - a.known || width(b.rows) - width(a.rows));
-  const [first, ...others] = table?.rows ?? [];
+  const [table] = tables.sort((a, b) => b.known - a.known || b.width - a.width);
+  const rows = table ? rowsOf(text, table.separator, line.length, ROWS_MAX) : [];
+  const [first, ...others] = rows;
   if (table === undefined || first === undefined) throw new Error('the list is empty');
   const questions = /** @type {Parameters<Ask>[]} */ ([]);
   const ask = (/** @type {Parameters<Ask>} */ ...question) => void questions.push(question);
@@ -52,8 +53,8 @@ export function understand(text, said = {}) {
   }
   const isName = said.columns === undefined && !hasNumber(first) && others.some(hasNumber);
   const header = said.header ?? table.header ?? (isName ? first.number : 0);
-  const top = table.rows.find(({ number }) => number === header) ?? first;
-  const records = table.rows.filter(({ number }) => number > header);
+  const top = rows.find(({ number }) => number === header) ?? first;
+  const records = rows.filter(({ number }) => number > header);
   const names = top.cells.map((cell, n) => (header === 0 ? `column ${named(cell, n)}` : (cell ?? '').trim()));
   const { isNumbered = false } = said;
   const columns = said.columns ? saidColumns(said.columns, top) : foundColumns(names, records, isNumbered, ask);
@@ -67,13 +68,11 @@ export function understand(text, said = {}) {
   return { ...columns, separator: table.separator, names, header, head, start, row: header + 1, doubt };
 }
 
-const width = (/** @type {Row[]} */ [first]) => first?.cells.length ?? 0;
-
-/** The first rows of a list, without blank ones. @returns {Row[]} */
-function rowsOf(/** @type {string} */ text, /** @type {string} */ separator, /** @type {number} */ start) {
+/** The first rows of a list, without blank ones. @param {string} text @param {string} separator @param {number} start @param {number} max @returns {Row[]} */
+function rowsOf(text, separator, start, max) {
   const rows = [];
   const head = text.slice(0, CHARACTERS_MAX);
-  for (let at = start, number = 1; at < head.length && rows.length < ROWS_MAX; number++) {
+  for (let at = start, number = 1; at < head.length && rows.length < max; number++) {
     const { cells, end, problem } = readRecord(head, separator, at);
     if (problem === 'open' || (end === CHARACTERS_MAX && end < text.length)) break;
     if (cells.some((cell) => cell?.trim())) rows.push({ cells, number, start: at, end });
@@ -88,7 +87,7 @@ function headerOf(/** @type {Row[]} */ rows, said = '') {
   const names = columns.map((name) => name.trim()).filter((name) => !/^\d*$/.test(name));
   const top = rows.find((row) => names.every((name) => row.cells.some((cell) => cell?.trim() === name)));
   if (names.length > 0) return { header: top?.number, known: top ? names.length : 0 };
-  const counts = rows.slice(0, HEADER_ROWS_MAX).map((row) => {
+  const counts = rows.map((row) => {
     const { id, name, tag, species } = rolesIn(row.cells);
     return name.length + species.length > 0 ? [id, name, tag, species].filter((found) => found.length > 0).length : 0;
   });

@@ -23,6 +23,9 @@ interface SqlStoreOptions extends Executor {
   readonly onInsert?: ((plants: number) => void) | undefined;
 }
 
+/** Plants of a list in one statement: as many as clients send in a request, so that few commits wait for the disk. */
+const LIST_ROWS_MAX = 1_000;
+
 /** Plants in the table `plants`, and the log of their changes. */
 export function sqlStore({ timeout, maxRunning = 1, batchRows = 256, ownLog, onInsert, ...executor }: SqlStoreOptions) {
   const { run } = executor;
@@ -33,7 +36,7 @@ export function sqlStore({ timeout, maxRunning = 1, batchRows = 256, ownLog, onI
   });
   const options = { maxItems: batchRows, maxRunning, timeout };
   const { add, find, replace, remove } = groupCommit({ write, find: plantFinder(executor) }, options);
-  const addAll = listAdder(write, { batchRows, timeout });
+  const addAll = listAdder(write, { batchRows: LIST_ROWS_MAX, timeout });
   const { list, count } = readsInParts(plantScanner(executor, options));
   return { ...log, add, find, replace, remove, addAll, list, count, tags: tagReader(run) };
 }
