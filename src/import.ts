@@ -82,26 +82,17 @@ function importArguments(args: string[]): Options {
 }
 
 /** @returns the exit code */
-async function run({
-  path,
-  idsFrom,
-  addsSameNames,
-  replaces,
-  isCheck,
-  isConfirmed,
-  ...said
-}: Options): Promise<number> {
+async function run(options: Options): Promise<number> {
+  const { path, idsFrom, replaces, isCheck } = options;
   const send = remoteService(stop);
   const isNumbered = idsFrom !== undefined;
   const file = path === '-' ? path : inOwnFolder('import', path);
-  const { text, layout, description, refuseChanged } = await readList(file, { ...said, isNumbered, replaces }, stop);
+  const { text, layout, description, refuseChanged } = await readList(file, { ...options, isNumbered }, stop);
   const records = () => recordsOf(text, layout, idsFrom);
   say(description);
-  for (const { row, line = '' } of records()
-    .filter(({ line }) => line)
-    .take(5))
-    say(`row ${row}: ${visible(bounded(line))}`);
-  const storedNames = isNumbered && !addsSameNames ? await namesOfPlants(send) : undefined;
+  const firstPlants = records().filter(({ line }) => line);
+  for (const { row, line = '' } of firstPlants.take(5)) say(`row ${row}: ${visible(bounded(line))}`);
+  const storedNames = isNumbered && !options.addsSameNames ? await namesOfPlants(send) : undefined;
 
   /** Sends the list, or has it checked. @returns how many records were refused */
   async function sendAll(isCheck: boolean): Promise<number> {
@@ -132,7 +123,7 @@ async function run({
   }
 
   // A terminal whose input is the list cannot answer.
-  const isAsking = !isConfirmed && process.stdin.isTTY && process.stderr.isTTY;
+  const isAsking = !options.isConfirmed && process.stdin.isTTY && process.stderr.isTTY;
   const refused = isCheck || isAsking ? await sendAll(true) : 0;
   if (isCheck) return refused > 0 ? 2 : 0;
   if (isAsking && !(await isAccepted())) {

@@ -30,7 +30,7 @@ export function* batchesOf(
     yield batch;
     batch = empty();
   }
-  if (batch.sent.length + batch.problems.length + batch.leftOut > 0) yield batch;
+  if (batch.size > 0) yield batch;
 }
 
 /**

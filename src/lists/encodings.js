@@ -1,10 +1,8 @@
 /* The encodings of lists: what a list does not show, a person says. The command imports this folder, and the page gets it. */
 
 /** What a person has to say, the name of an option, since the list does not show it. */
-export const asks = (
-  /** @type {'encoding' | 'sheet' | 'columns' | 'header' | 'ids-from'} */ option,
-  /** @type {string} */ why,
-) => new Error(why, { cause: option });
+export const asks = (/** @type {'encoding' | 'sheet' | 'columns' | 'ids-from'} */ option, /** @type {string} */ why) =>
+  new Error(why, { cause: option });
 
 /** Bytes of the largest list that is read: two million plants. */
 export const MAX_BYTES = 100 * 1024 ** 2;
@@ -66,32 +64,30 @@ export function decodedList(bytes, said) {
     throw new Error('this is a workbook, as .ods and .xls are: save it as .xlsx, or as CSV, in Excel as "CSV UTF-8"');
   const [marked] = MARKS.find(([, ...mark]) => mark.every((octet, n) => bytes[n] === octet)) ?? [];
   const encoding = marked ?? said ?? 'utf-8';
+  const other = (/** @type {string} */ why) => {
+    const fitting = candidates(bytes).map((one) => `${one.encoding}: ${one.sample}`);
+    const how = 'iconv -f CP850 -t UTF-8 converts a list of DOS';
+    return asks('encoding', `${why}. It may be in\n${fitting.slice(0, 8).join('\n')}\n${how}`);
+  };
   let text = '';
   try {
     text = decode(bytes, encoding);
-  } catch (error) {
-    if (/** @type {Error} */ (error).name === 'RangeError')
-      throw asks('encoding', `${encoding} is no encoding, or cannot be read here`);
-    if (marked ?? said) throw asks('encoding', `the list is not in ${encoding}`);
-    const fitting = candidates(bytes)
-      .slice(0, 8)
-      .map((one) => `${one.encoding}: ${one.sample}`);
-    const how = 'iconv -f CP850 -t UTF-8 converts a list of DOS';
-    throw asks('encoding', `the list is not in UTF-8. Its encoding may be\n${fitting.join('\n')}\n${how}`);
+  } catch {
+    throw other(`the list is not in ${encoding}`);
   }
-  if (text.includes('\0')) throw asks('encoding', 'the list has U+0000, as UTF-16 has: is it utf-16le?');
-  if (encoding === 'utf-8' && /\p{Cc}\$[@B]/u.test(text)) throw asks('encoding', 'the list is probably in iso-2022-jp');
-  if (!encoding.startsWith('utf')) refuseOther(text, bytes, encoding);
+  const isUtf = encoding.startsWith('utf');
+  // UTF-16 and iso-2022-jp are valid UTF-8, and encodings of a single byte have a character for each.
+  const control = text.search(isUtf ? /\0|\p{Cc}\$[@B]/u : /[\0\x80-\x9f]/);
+  if (control >= 0)
+    throw other(`line ${lineAt(text, control)} has control characters, so the list is not in ${encoding}`);
+  if (SINGLE_BYTE.test(encoding)) refuseTwo(bytes, encoding);
   return { text: text.endsWith(END_OF_DOS) ? text.slice(0, -1) : text, encoding };
 }
 
-/** @throws Error if the text has controls, or UTF-8 beside other octets: then it is another encoding, or there are two */
-function refuseOther(/** @type {string} */ text, /** @type {Uint8Array} */ bytes, /** @type {string} */ encoding) {
-  const control = text.search(/[\x80-\x9f]/);
-  const lineAt = (/** @type {string} */ all, /** @type {number} */ at) => all.slice(0, at).split('\n').length;
-  if (control >= 0)
-    throw asks('encoding', `line ${lineAt(text, control)} has control characters, so the list is not in ${encoding}`);
-  if (!SINGLE_BYTE.test(encoding)) return;
+const lineAt = (/** @type {string} */ text, /** @type {number} */ at) => text.slice(0, at).split('\n').length;
+
+/** @throws Error if a list in an encoding of a single byte has UTF-8 beside other octets: then it is in both */
+function refuseTwo(/** @type {Uint8Array} */ bytes, /** @type {string} */ encoding) {
   const utf8 = new TextDecoder().decode(bytes);
   for (const { 0: run, index } of utf8.matchAll(/(?<![^\0-\x7f])[^\0-\x7f\uFFFD]+(?![^\0-\x7f])/g)) {
     // Whole words may be valid by chance, but then they are letters.

@@ -149,7 +149,7 @@ describe('of a list', () => {
     expect([code, stderr]).toEqual([
       1,
       expect.stringMatching(
-        /^the list is not in UTF-8.*\nwindows-1252: 1;grün\\u001b\[2J\n.*\nGive it as --encoding NAME.\n$/s,
+        /^the list is not in utf-8.*\nwindows-1252: 1;grün\\u001b\[2J\n.*\nGive it as --encoding NAME.\n$/s,
       ),
     ]);
     expect(counts((await run(latin, '--encoding', 'windows-1252')).stdout)).toMatchObject({ created: 1 });

@@ -2,8 +2,8 @@ import Type from 'typebox';
 import type { UseCases } from '../../../application/use-cases.ts';
 import type { Added } from '../../../domain/plant.ts';
 import { jsonText } from '../../../formats/exact-json.ts';
-import { ImportResult } from '../../../formats/import-schema.ts';
 import { RECORDS_MAX, readRecords } from '../../../formats/plant-records.ts';
+import { Count, Int64, NewPlant } from '../../../formats/schemas.ts';
 import { errorKinds, HttpError } from '../errors.ts';
 import { type Operation, operation } from './operation.ts';
 import { choice, flag } from './parameters.ts';
@@ -24,6 +24,40 @@ const content = {
     examples: ['id,name,tag\n1,Monstera deliciosa,houseplant\n'],
   }),
 };
+const Refusal = Type.Object(
+  {
+    line: Count('the first line of the record in this body, from 1', 7),
+    id: Type.Optional(Int64({ description: 'its id, if that is known', examples: [1006] })),
+    error: Type.Integer({ format: 'int32', description: 'as in Error', examples: [40009] }),
+    message: Type.String({
+      description: 'what is wrong and how to fix it, for people',
+      examples: ['id 1006 belongs to a different plant'],
+    }),
+  },
+  { title: 'Refusal', description: 'a record of a list that was refused' },
+);
+const Replacement = Type.Object(
+  { before: NewPlant, after: NewPlant },
+  { title: 'Replacement', description: 'a plant that would change, as it is and as it would be' },
+);
+
+const ImportResult = Type.Object(
+  {
+    created: Count('how many plants are new', 2),
+    changed: Count('how many were replaced', 0),
+    unchanged: Count('how many were there already', 1),
+    refused: Type.Array(Refusal, { description: 'the records that were refused, in their order' }),
+    ignored: Type.Array(Type.String(), {
+      description: 'the first names of columns or members that mean nothing',
+      examples: [['colour']],
+    }),
+    records: Count('how many records were read', 4),
+    changes: Type.Optional(
+      Type.Array(Replacement, { description: 'with `check`, the first plants that would change' }),
+    ),
+  },
+  { title: 'ImportResult', description: 'what became of the records of a list' },
+);
 const ADVICE = '. Lists with other columns, separators or encodings are read by npm run import, and by the page at /';
 
 /** The operation on lists of plants, each of at most so many bytes. */
