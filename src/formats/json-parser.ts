@@ -6,8 +6,8 @@ import { parseJson } from './exact-json.ts';
 import { decimalId } from './plant-id.ts';
 import { shown } from './shown.ts';
 
-/** Names of unknown members that are noted. */
-const MAX_UNKNOWN = 20;
+/** The most names of unknown members that are reported. */
+const UNKNOWN_NAMES_MAX = 20;
 
 /**
  * Creates a parser from bytes to a value of the schema, its `id` a bigint of exactly the number that was sent. Unknown
@@ -36,17 +36,17 @@ export function jsonParser<Schema extends TObject>(
   const ruleOf = (name: string) => (schema.properties[name] as { description?: string } | undefined)?.description;
 
   return (bytes) => {
-    const sent = objectIn(decode(bytes, subject), subject);
-    if (sent === undefined) throw invalid(`${subject} must be ${rule}`);
+    const object = objectIn(bytes, subject);
+    if (object === undefined) throw invalid(`${subject} must be ${rule}`);
     if (isClosed || noteUnknown !== undefined) {
-      const unknown = Object.keys(sent).filter((name) => !names.includes(name));
-      if (unknown.length > 0) noteUnknown?.(unknown.slice(0, MAX_UNKNOWN));
-      const known = names.join(', ');
+      const unknown = Object.keys(object).filter((name) => !names.includes(name));
+      if (unknown.length > 0) noteUnknown?.(unknown.slice(0, UNKNOWN_NAMES_MAX));
+      const allowedNames = names.join(', ');
       if (isClosed && unknown[0] !== undefined)
-        throw invalid(`${shown(unknown[0])} is unknown: ${subject} may have only ${known}`);
+        throw invalid(`${shown(unknown[0])} is unknown: ${subject} may have only ${allowedNames}`);
     }
     const value: Record<string, unknown> = {};
-    for (const name of names) if (Object.hasOwn(sent, name)) value[name] = sent[name];
+    for (const name of names) if (Object.hasOwn(object, name)) value[name] = object[name];
     if (validator.Check(value)) return value as Static<Schema>;
     const [first] = validator.Errors(value);
     const missing = first?.keyword === 'required' ? first.params.requiredProperties[0] : undefined;
@@ -61,13 +61,10 @@ function invalid(message: string): PlantStoreError {
   return new PlantStoreError('invalid_plant', message);
 }
 
-function decode(bytes: Buffer, subject: string): string {
-  if (!isUtf8(bytes)) throw new PlantStoreError('malformed_json', `${subject} must be valid UTF-8`);
-  return bytes.toString('utf8');
-}
-
 /** @returns undefined if it is JSON, but no object */
-function objectIn(text: string, subject: string): Readonly<Record<string, unknown>> | undefined {
+function objectIn(bytes: Buffer, subject: string): Readonly<Record<string, unknown>> | undefined {
+  if (!isUtf8(bytes)) throw new PlantStoreError('malformed_json', `${subject} must be valid UTF-8`);
+  const text = bytes.toString();
   try {
     const value = parseJson(text);
     const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);

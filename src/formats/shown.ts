@@ -1,9 +1,9 @@
 /** Characters of a text from a client that a message shows. */
-const MAX_LENGTH = 100;
+const SHOWN_LENGTH_MAX = 100;
 
 /** The beginning of a text from a client. */
 export function bounded(text: string): string {
-  return text.length > MAX_LENGTH ? `${text.slice(0, MAX_LENGTH).toWellFormed()}…` : text;
+  return text.length > SHOWN_LENGTH_MAX ? `${text.slice(0, SHOWN_LENGTH_MAX).toWellFormed()}…` : text;
 }
 
 /** Characters that nobody would see, or that control a terminal, except a plain space. */

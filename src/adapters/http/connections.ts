@@ -79,7 +79,8 @@ export function connections(handle: RequestListener, log: Logger, observer?: Req
       const response = open.get(socket)?.response;
       const error = unreadable(code);
       if (!socket.writable) socket.destroy();
-      else if (response === undefined || isOver(response)) refuse(code, error, socket);
+      else if (response === undefined || (response.writableFinished && response.req.complete))
+        refuse(code, error, socket);
       // The app responds, which may wait for the rest of the body.
       else if (!response.req.complete && !response.headersSent) {
         response.setHeader('Connection', 'close');
@@ -133,6 +134,3 @@ function unreadable(code: string | undefined): HttpError {
 function isInProgress(response: ServerResponse | undefined): response is ServerResponse {
   return response !== undefined && !response.writableFinished;
 }
-
-/** Whether a request was received and answered completely. */
-const isOver = ({ writableFinished, req }: ServerResponse) => writableFinished && req.complete;

@@ -25,7 +25,7 @@ export function bodyReader(bytesMax: number): BodyReader {
   const textMode = { enableTypes: ['text'], extendTypes: { text: ['*/*'] }, textLimit: `${bytesMax}b`, encoding: null };
   const parse = bodyParser(textMode);
 
-  async function parsed(ctx: RequestContext): Promise<Buffer> {
+  async function readRest(ctx: RequestContext): Promise<Buffer> {
     const { req: request, res: response } = ctx;
     if (ctx.state.unreadable !== undefined) throw ctx.state.unreadable;
     if (request.headers.expect !== undefined) response.writeContinue();
@@ -46,16 +46,16 @@ export function bodyReader(bytesMax: number): BodyReader {
     return body;
   }
 
-  return (ctx) => arrived(ctx.req) ?? parsed(ctx);
+  return (ctx) => bufferedBody(ctx.req) ?? readRest(ctx);
 }
 
 /**
  * Returns the body if its size is declared and all of it is here: a small body often comes in one packet with its headers.
  * That needs no promise, no listeners and no copy: a sixth of what a create allocates.
  */
-function arrived(request: IncomingMessage): Buffer | undefined {
+function bufferedBody(request: IncomingMessage): Buffer | undefined {
   const { 'content-length': length, expect } = request.headers;
-  // Without 100 Continue, which only `parsed` sends, Node would close the connection of a client that expects it.
+  // Without 100 Continue, which only `readRest` sends, Node would close the connection of a client that expects it.
   if (request.readableLength !== Number(length) || expect !== undefined) return undefined;
   const body = request.read();
   // The end of the stream is still to come; unread, it would keep the request in memory while the connection is idle.

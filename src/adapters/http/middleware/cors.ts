@@ -10,12 +10,12 @@ const PREFLIGHT_AGE_S_MAX = 7_200;
  * preflight needs no token, since browsers send none with it.
  */
 export function cors(origins: readonly string[], methods: readonly string[]): RequestMiddleware {
-  const allowed = (ctx: Context) => {
+  const originIfAllowed = (ctx: Context) => {
     const origin = ctx.get('Origin');
     return origins.includes(origin) ? origin : '';
   };
   return koaCors({
-    origin: origins.includes('*') ? '*' : allowed,
+    origin: origins.includes('*') ? '*' : originIfAllowed,
     allowMethods: methods.join(', '),
     // Libraries for tracing add the last three to each request of a page, which the browser would not send otherwise.
     allowHeaders:

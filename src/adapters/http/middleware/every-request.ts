@@ -24,8 +24,8 @@ export function setHeaders(response: ServerResponse, headers: Readonly<Record<st
 export function everyRequest(log: Logger, onlyFailures: boolean, observer?: RequestObserver): RequestMiddleware {
   return async (ctx, next) => {
     const { req: request, res: response } = ctx;
-    const offered = request.headers['x-request-id'];
-    const requestId = typeof offered === 'string' && VALID_ID.test(offered) ? offered : randomUUID();
+    const sentId = request.headers['x-request-id'];
+    const requestId = typeof sentId === 'string' && VALID_ID.test(sentId) ? sentId : randomUUID();
     const state: RequestState = { startedAt: performance.now(), requestId };
     ctx.state = state;
     response.setHeader('X-Request-Id', requestId);

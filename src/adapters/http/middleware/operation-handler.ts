@@ -74,7 +74,7 @@ export function operationHandler(
     setHeaders(response, reply.headers);
     if (isRead) response.setHeader('Allow', allowOf(onPath, permissions));
     if (isRead && ifNoneMatch(headers['if-none-match'], reply.headers.ETag)) ctx.status = 304;
-    else ctx.body = typeof reply.body === 'string' ? reply.body : streamed(reply.body, state);
+    else ctx.body = typeof reply.body === 'string' ? reply.body : streamOf(reply.body, state);
   };
 }
 
@@ -103,7 +103,7 @@ function allowOf(onPath: readonly Operation[], permissions: Permissions): string
 }
 
 /** Streams one part at a time, so that a slow reader holds no more in memory. */
-function streamed(parts: AsyncIterable<string>, state: RequestState): Readable {
+function streamOf(parts: AsyncIterable<string>, state: RequestState): Readable {
   return Readable.from(parts, { highWaterMark: 1 }).once('error', (thrown: NodeJS.ErrnoException) => {
     // The response is still open, and so not yet in the log. Koa ends the parts with this error if the client has left.
     if (thrown.code !== 'ERR_STREAM_PREMATURE_CLOSE') state.failure = { error: errorResponse(thrown).error, thrown };

@@ -51,7 +51,7 @@ const preconditionHeaders = [
 ].map(([name, description]) => ({ name, in: 'header', required: false, description, schema: { type: 'string' } }));
 
 function parametersOf({ parameters = {}, query = {}, isConditional }: Operation): object[] | undefined {
-  const described = (location: 'path' | 'query', parameters: Parameters) =>
+  const parametersIn = (location: 'path' | 'query', parameters: Parameters) =>
     Object.entries(parameters).map(([name, { description, example, schema }]) => ({
       name,
       in: location,
@@ -61,7 +61,7 @@ function parametersOf({ parameters = {}, query = {}, isConditional }: Operation)
       schema,
     }));
   const headers = isConditional ? preconditionHeaders : [];
-  const all = [...described('path', parameters), ...described('query', query), ...headers];
+  const all = [...parametersIn('path', parameters), ...parametersIn('query', query), ...headers];
   return all.length > 0 ? all : undefined;
 }
 
@@ -69,11 +69,11 @@ function successResponses({ method, response }: Operation): Record<number, objec
   if (response === undefined) return { 204: { description: 'done' } };
   const isRead = method === 'GET';
   const allow = isRead && { Allow: 'what the token permits here: methods, separated by commas' };
-  const described = Object.entries({ ...response.headers, ...allow }).map(([name, description]) => [
+  const descriptions = Object.entries({ ...response.headers, ...allow }).map(([name, description]) => [
     name,
     { description, schema: { type: 'string' } },
   ]);
-  const headers = described.length > 0 ? Object.fromEntries(described) : undefined;
+  const headers = descriptions.length > 0 ? Object.fromEntries(descriptions) : undefined;
   const [schema] = Object.values(response.content);
   return {
     200: { description: `${schema && titleOf(schema)} response`, headers, content: contentOf(response.content) },
@@ -91,8 +91,8 @@ function errorResponses({ method, statuses = [] }: Operation): Record<number, ob
 }
 
 /** Codes share a number where clients cannot tell them apart. */
-const numbered = Map.groupBy(Object.entries(errorKinds), ([, { error }]) => error);
-const numbers = [...numbered].map(([error, [[code = ''] = []]]) => `${error} ${code.replaceAll('_', ' ')}`);
+const codesByNumber = Map.groupBy(Object.entries(errorKinds), ([, { error }]) => error);
+const numbers = [...codesByNumber].map(([error, [[code = ''] = []]]) => `${error} ${code.replaceAll('_', ' ')}`);
 
 /** Every error of every operation, in the one shape of the contract. */
 const error = {
@@ -123,7 +123,7 @@ const EXACTNESS =
 
 /** A part of the document, in which schemas that have a title are references to these components. */
 function withReferences(part: object, components: Record<string, object>): object {
-  const referring = (_key: string, value: unknown) => {
+  const replaceSchema = (_key: string, value: unknown) => {
     if (typeof value !== 'object' || value === null) return value;
     const title = titleOf(value);
     if (value !== part && title !== undefined) {
@@ -133,7 +133,7 @@ function withReferences(part: object, components: Record<string, object>): objec
     const isId = isInt64('schema' in value ? Object(value.schema) : value);
     return isId && 'description' in value ? { ...value, description: `${value.description}${EXACTNESS}` } : value;
   };
-  return JSON.parse(JSON.stringify(part, referring));
+  return JSON.parse(JSON.stringify(part, replaceSchema));
 }
 
 function titleOf(schema: object): string | undefined {

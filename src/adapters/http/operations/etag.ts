@@ -29,7 +29,7 @@ export function preconditionOf({
 
 function fingerprintsIn(name: string, header: string, isCompared: (tag: string) => boolean): 'any' | readonly string[] {
   if (header.trim() === '*') return 'any';
-  const tags = listed(header);
+  const tags = tagsIn(header);
   // Section 5.6.1.2 permits empty elements in a list.
   if (tags.length === 0 || !/^[\s,]*$/.test(header.replace(TAGS, ''))) {
     throw new HttpError('invalid_request', `${name} must be ETags with their double quotes, such as "abc", or *`);
@@ -43,7 +43,7 @@ function fingerprintsIn(name: string, header: string, isCompared: (tag: string) 
  */
 export function ifNoneMatch(header: string | undefined, etag: string | undefined): boolean {
   if (header === undefined || etag === undefined) return false;
-  return header.trim() === '*' || listed(header).map(opaqueTag).includes(opaqueTag(etag));
+  return header.trim() === '*' || tagsIn(header).map(opaqueTag).includes(opaqueTag(etag));
 }
 
 /** An entity tag without the prefix of weak tags. */
@@ -54,6 +54,6 @@ function opaqueTag(etag: string): string {
 /** RFC 9110 section 8.8.3. */
 const TAGS = /(?:W\/)?"[!#-~\x80-\xff]*"/g;
 
-function listed(header: string): readonly string[] {
+function tagsIn(header: string): readonly string[] {
   return header.match(TAGS) ?? [];
 }
