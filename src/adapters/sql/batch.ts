@@ -27,11 +27,11 @@ type Batch<Item, Result> = (item: Item) => Promise<Result>;
  */
 const SECOND_LIST = { times: 2, min: 16 };
 
-/** Milliseconds after which a running list counts as slow, and the next one starts beside it. */
-const SLOW_LIST = 10;
+/** After this time a running list counts as slow, and the next one starts beside it. */
+const SLOW_LIST_MS = 10;
 
-/** Milliseconds between checks for slow lists and for items whose time is over, while any has no outcome. */
-const CHECK_INTERVAL = 50;
+/** The time between checks for slow lists and for items whose time is over, while any has no outcome. */
+const CHECK_INTERVAL_MS = 50;
 
 /** One error for all: under overload, thousands are rejected with it. */
 const TIMED_OUT = new PlantStoreError('store_unavailable', 'the store has not responded in time');
@@ -87,7 +87,7 @@ export function batch<Item, Result>(
     if (first === undefined) return true;
     if (lists.size >= maxRunning) return false;
     const worthwhile = lists.size === 1 ? Math.max(SECOND_LIST.min, SECOND_LIST.times * first.length) : maxItems;
-    return waiting.length >= Math.min(worthwhile, maxItems) || performance.now() - newestStart > SLOW_LIST;
+    return waiting.length >= Math.min(worthwhile, maxItems) || performance.now() - newestStart > SLOW_LIST_MS;
   }
 
   function takeList(): Call<Item, Result>[] {
@@ -130,7 +130,7 @@ export function batch<Item, Result>(
       };
       unsettled.add(call);
       waiting.push(call);
-      checks ??= setInterval(check, CHECK_INTERVAL);
+      checks ??= setInterval(check, CHECK_INTERVAL_MS);
       startLists();
     });
 }

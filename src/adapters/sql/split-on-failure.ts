@@ -3,7 +3,7 @@ import type { Session } from './dialect.ts';
 import type { Executor, WorkFailure } from './run.ts';
 
 /** A list that failed, perhaps because of one of its items, is split into so many parts, and each that fails is split again. */
-const PARTS = 16;
+const PARTS_MAX = 16;
 
 /** @returns the parts in which a list that failed is repeated; undefined if it is not to be split */
 export function splitOnFailure<Item>(
@@ -12,7 +12,7 @@ export function splitOnFailure<Item>(
 ): Item[][] | undefined {
   // A slow second makes all statements slow, a slow or a locked row the same one again.
   if (list.length < 2 || !(mayBeOneRowsFault || isSlowAgain)) return undefined;
-  const size = Math.ceil(list.length / PARTS);
+  const size = Math.ceil(list.length / PARTS_MAX);
   return Array.from({ length: Math.ceil(list.length / size) }, (_, n) => list.slice(n * size, (n + 1) * size));
 }
 

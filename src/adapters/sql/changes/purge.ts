@@ -8,14 +8,14 @@ import type { Dialect, Session } from '../dialect.ts';
 import type { Run } from '../run.ts';
 import { statement } from '../statement.ts';
 
-/** Rows that are looked at in a part. */
-const SCANNED = 5_000;
+/** The rows of a part. */
+const SCANNED_ROWS_MAX = 5_000;
 
 /** Rows that a statement deletes, so that the service waits for some milliseconds only. */
-const DELETED = 500;
+const DELETED_ROWS_MAX = 500;
 
-/** Milliseconds between two of them, in which the service writes. */
-const PAUSE = 20;
+/** The pause between two of them, in which the service writes. */
+const PAUSE_MS = 20;
 
 interface Part {
   readonly from: bigint;
@@ -27,7 +27,7 @@ interface Part {
 const selectEnd = statement<Part, Pick<Position, 'id'>>(
   (parameter) => sql<Pick<Position, 'id'>>`
     select id from plants where id between ${parameter('from')} and ${parameter('to')}
-    order by id limit 1 offset ${sql.lit(SCANNED - 1)}`,
+    order by id limit 1 offset ${sql.lit(SCANNED_ROWS_MAX - 1)}`,
 );
 
 /** Without those whose deletion an open transaction may still overtake in the log of changes. */
@@ -42,7 +42,7 @@ const countOld = statement<Part, { readonly count: bigint }>(
 
 const selectOld = statement<Part, Position>(
   (parameter, dialect) => sql<Position>`
-    select changed, id from plants where ${isOld(parameter, dialect)} order by id limit ${sql.lit(DELETED)}`,
+    select changed, id from plants where ${isOld(parameter, dialect)} order by id limit ${sql.lit(DELETED_ROWS_MAX)}`,
 );
 
 const note = statement<Position, never>((parameter) => {
@@ -69,16 +69,14 @@ async function firstPart(session: Session, all: Part): Promise<Part> {
 /**
  * Deletes the first old rows of a part. It notes the last position among them first: followers that are behind that start
  * again, perhaps for nothing.
- *
- * @returns how many it has deleted, and where the part goes on; undefined if that was all
  */
 async function removeSome(session: Session, part: Part) {
   const old = await selectOld(session, part);
   const last = old.toSorted((a, b) => (isAfter(a, b) ? 1 : -1)).at(-1);
-  if (last === undefined) return { count: 0, next: undefined };
+  if (last === undefined) return { count: 0, isLast: true };
   if (!session.dialect.distributed) await note(session, { changed: last.changed, id: last.id });
-  const removed = await remove(session, { ids: old.map(({ id }) => id), last: last.changed });
-  return { count: removed.length, next: old.length === DELETED ? (old.at(-1)?.id ?? 0n) + 1n : undefined };
+  const rows = await remove(session, { ids: old.map(({ id }) => id), last: last.changed });
+  return { count: rows.length, isLast: old.length < DELETED_ROWS_MAX };
 }
 
 /** See `purge` of `Maintenance`. */
@@ -88,8 +86,8 @@ export function plantPurge(run: Run) {
     for (let from = all.from; ; ) {
       const part = await run('backgroundReads', (session) => firstPart(session, { ...all, from }));
       if (isDryRun) {
-        const [counted] = await run('backgroundReads', (session) => countOld(session, part));
-        yield Number(counted?.count);
+        const [row] = await run('backgroundReads', (session) => countOld(session, part));
+        yield Number(row?.count);
       } else yield* removeAll(part);
       if (part.to === all.to) return;
       from = part.to + 1n;
@@ -97,13 +95,11 @@ export function plantPurge(run: Run) {
   };
 
   async function* removeAll(part: Part): AsyncIterable<number> {
-    for (let from: bigint | undefined = part.from; from !== undefined; ) {
-      const { count, next }: Awaited<ReturnType<typeof removeSome>> = await run('backgroundWrites', (session) =>
-        removeSome(session, { ...part, from: from ?? part.from }),
-      );
+    for (let isOver = false; !isOver; ) {
+      const { count, isLast } = await run('backgroundWrites', (session) => removeSome(session, part));
       yield count;
-      if (count > 0) await delay(PAUSE);
-      from = next;
+      if (count > 0) await delay(PAUSE_MS);
+      isOver = isLast;
     }
   }
 }

@@ -7,10 +7,10 @@ import { statement } from '../statement.ts';
 import { readParts } from './reads-in-parts.ts';
 
 /** Tags that one statement leaps to, which takes some milliseconds. */
-const TAGS = 16;
+const PART_TAGS_MAX = 16;
 
 /** Plants of a tag that are counted. */
-const COUNTED = 1_000;
+const COUNTED_PLANTS_MAX = 1_000;
 
 interface TagRow {
   readonly tag: string;
@@ -25,7 +25,7 @@ export function tagReader(run: Run): PlantRepository['tags'] {
         select tag from plants where octet_length(tag) <= 800 and ${tagKey} ${isNext} order by ${tagKey}, id limit 1)`;
       const all = hasTag(sql`leaps.tag`, sql.lit(`${MIN_INT64}`), sql.lit(`${MAX_INT64}`));
       // In the order of the index, or Postgres might read all plants of the tag.
-      const first = sql`select 1 from plants where ${all} order by ${tagKey}, id limit ${sql.lit(COUNTED + 1)}`;
+      const first = sql`select 1 from plants where ${all} order by ${tagKey}, id limit ${sql.lit(COUNTED_PLANTS_MAX + 1)}`;
       return sql<TagRow>`
         with recursive leaps (tag, number) as (
           select ${leap(sql`${comparison} ${parameter('start')}`)}, 1
@@ -41,13 +41,13 @@ export function tagReader(run: Run): PlantRepository['tags'] {
   const readPart = (last: string | undefined, count: number): Promise<Tags> =>
     run('backgroundReads', async (session) => {
       requireOneServer(session.dialect, 'tags_unavailable');
-      const most = Math.min(count, TAGS);
+      const most = Math.min(count, PART_TAGS_MAX);
       const values = { start: last ?? '', most };
       const rows = await (last === undefined ? first(session, values) : later(session, values));
       const tags = rows.map(({ tag, count }) => ({
         tag,
-        count: Math.min(Number(count), COUNTED),
-        isExact: count <= COUNTED,
+        count: Math.min(Number(count), COUNTED_PLANTS_MAX),
+        isExact: count <= COUNTED_PLANTS_MAX,
       }));
       return { tags, next: rows.length < most ? undefined : rows.at(-1)?.tag };
     });

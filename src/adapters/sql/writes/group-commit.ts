@@ -13,12 +13,12 @@ interface PlantLists {
 type SinglePlants = Pick<PlantRepository, 'add' | 'find' | 'replace' | 'remove'>;
 
 /** Ids in a list to find. */
-const FOUND_IDS = 256;
+const FOUND_IDS_MAX = 256;
 
 /** Writes and reads of single plants that arrive meanwhile share a statement and a commit. */
 export function groupCommit(lists: PlantLists, options: BatchOptions): SinglePlants {
   const write = batch<Write, Written>((take) => lists.write(take), options);
-  const find = batch<bigint, Stored>((take) => lists.find(take()), { ...options, maxItems: FOUND_IDS });
+  const find = batch<bigint, Stored>((take) => lists.find(take()), { ...options, maxItems: FOUND_IDS_MAX });
 
   return {
     add: async (plant) =>
