@@ -42,8 +42,6 @@ async function nginxBefore(places: readonly Instance[]): Promise<Proxy> {
   return { url: await startNginx(configuration), instancesUp: async () => {} };
 }
 
-const haproxyBefore = (places: readonly Instance[]) => startHaproxy(places);
-
 const place = async (): Promise<Instance> => ({ apiPort: await freePort(), managementPort: await freePort() });
 
 /** Two instances behind a proxy, which are replaced one after another, under load. */
@@ -75,7 +73,7 @@ async function deploy(startProxy: StartProxy, delay: string, webhooks: Record<st
 const DELAY = '';
 
 test.each<[name: string, delay: string, StartProxy]>([
-  ['haproxy as documented', DELAY, haproxyBefore],
+  ['haproxy as documented', DELAY, startHaproxy],
   ['haproxy without retries, as simpler balancers are', DELAY, (places) => startHaproxy(places, 0)],
   ['nginx as documented', DELAY, nginxBefore],
   ['nginx as documented, which needs no SHUTDOWN_DELAY', '0', nginxBefore],
@@ -98,7 +96,7 @@ test('webhooks pause for a turn of their loop at most while instances are replac
     last = now;
     return false;
   });
-  const { load, replace } = await deploy(haproxyBefore, DELAY, webhooksTo(receiver.url));
+  const { load, replace } = await deploy(startHaproxy, DELAY, webhooksTo(receiver.url));
   await replace(() => receiver.received.length);
   await load.stop();
   const table = await storedPlantsAt(database.url);

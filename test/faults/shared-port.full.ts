@@ -25,8 +25,9 @@ async function startInstance(port: number, managementPort = 0): Promise<Service>
     DATABASE_URL: database.url,
     REUSE_PORT: 'on',
     PORT: `${port}`,
-    // Some connections of the load are idle.
+    // Some connections of the load are idle, and a busy machine may take long.
     SHUTDOWN_TIMEOUT: '4s',
+    STORE_TIMEOUT: '60s',
     LOG_LEVEL: 'error',
   });
   await service.eventually(async () => (await fetch(`${service.managementUrl}/ready`, { headers: CLOSE })).ok);
