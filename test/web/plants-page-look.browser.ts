@@ -30,7 +30,7 @@ const screenshot = join(import.meta.dirname, '../../docs/page.png');
 const SOME = `Monstera deliciosa,houseplant|Pinus longaeva,conifer|Ficus carica,tree|Welwitschia mirabilis|
   Lithops karasmontana,succulent|Quercus robur,tree|Ginkgo biloba,tree|Nepenthes rajah,carnivore|
   Dionaea muscipula,carnivore|Taxus baccata,conifer|Zamioculcas zamiifolia,houseplant|Salvia rosmarinus,herb|
-  Ocimum basilicum,herb|Sphagnum magellanicum,moss|Adansonia grandidieri,tree|Victoria amazonica,aquatic`;
+  Ocimum basilicum,herb|Sphagnum magellanicum,moss|Adansonia grandidieri of the avenue,tree|Victoria amazonica,aquatic`;
 
 const PLANTS: NewPlant[] = SOME.split('|').map((line, n) => {
   const [name = '', tag] = line.trim().split(',');
@@ -88,10 +88,9 @@ test('is accessible without token or plants, with a list, a selection, an undo',
   await row(page, 2).getByRole('checkbox').check();
   await isAccessible(page, '1 selected');
   await press(page, 'Clear');
-  await openPlant(page, 3, { Name: 'Ficus carica' });
+  await openPlant(page, 15, { Tag: 'tree' });
   await press(page, 'Delete');
   await isAccessible(page, 'will be deleted in ten seconds');
-  await press(page, 'Undo');
   await page.getByLabel('Find').fill('rosa');
   await isAccessible(page, 'No plants match.');
 });
@@ -218,7 +217,6 @@ const WHOLE_ROWS = `(() => {
 
 test('cuts no row at the edges of the table, nor the last one at its end', async () => {
   const { page } = await openWith(Array.from({ length: 100 }, (_, n) => ({ id: BigInt(n + 1), name: `Ficus ${n}` })));
-  await row(page, 1).waitFor();
   for (const [width, height] of [
     [320, 700],
     [320, 717],

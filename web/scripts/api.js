@@ -11,7 +11,7 @@ import { currentToken, signIn } from './token.js';
  * undefined once there is one. `ends` says whether a response ends the attempts, by its status and the number of its error; a
  * 401 never does, and a connection that is lost after a long time counts as 408.
  *
- * @typedef {{ body?: string | Uint8Array<ArrayBuffer> | null, type?: string, ifMatch?: string, signal?: AbortSignal,
+ * @typedef {{ body?: string | Uint8Array<ArrayBuffer> | null, type?: string, ifMatch?: string | undefined, signal?: AbortSignal,
  *   timeout?: number, has?: string, trouble?(problem?: string): void, ends?(status: number, number: number): boolean }} Request
  */
 
@@ -102,16 +102,6 @@ export async function send(method, path, request = {}) {
     const pause = Number(response?.headers.get('Retry-After')) * 1_000 || 500 * 2 ** attempt;
     await new Promise((resolve) => setTimeout(resolve, Math.min(pause, 5_000)));
   }
-}
-
-/** Adds a plant. */
-export const create = (/** @type {Plant} */ { id, ...texts }, /** @type {Request} */ request) =>
-  send('POST', 'plants', { ...request, body: `{"id":${id},${JSON.stringify(texts).slice(1)}` });
-
-/** Replaces a plant. @returns {Promise<string>} its new ETag */
-export async function put(/** @type {Plant} */ { id, name, tag }, /** @type {Request} */ request) {
-  const { headers } = await send('PUT', `plants/${id}`, { ...request, body: JSON.stringify({ name, tag }) });
-  return headers.get('ETag') ?? '';
 }
 
 /** The value of a JSON text, whose ids keep all their digits; undefined for what is no JSON. */

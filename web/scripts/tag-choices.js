@@ -1,8 +1,6 @@
 import { send } from './api.js';
-import { latest, make, write } from './dom.js';
+import { make, write } from './dom.js';
 import { nodesOf } from './texts.js';
-
-/** @typedef {HTMLInputElement | HTMLTextAreaElement} Field */
 
 /** Longer tags are no choice: they would take a line of their own. */
 const LENGTH_MAX = 60;
@@ -17,14 +15,12 @@ const CHANGES_MS = 2_000;
 
 let tags = /** @type {string[]} */ ([]);
 let changeTimer = 0;
-const loads = latest();
-const offers = /** @type {(() => void)[]} */ ([]);
 
 /** Asks the service which there are; where it cannot say, none is offered. */
 export async function loadTags() {
   changeTimer = 0;
   try {
-    const { body } = await send('GET', 'tags?limit=1000', { signal: loads(), has: 'tags' });
+    const { body } = await send('GET', 'tags?limit=1000', { has: 'tags' });
     const counted = /** @type {{ tags: { tag: string, count: number }[] }} */ (body).tags;
     const sorted = counted
       .filter(({ tag }) => tag.length <= LENGTH_MAX)
@@ -32,7 +28,7 @@ export async function loadTags() {
       .map(({ tag }) => tag);
     const isSame = sorted.join('\0') === tags.join('\0');
     tags = sorted;
-    if (!isSame) for (const offer of offers) offer();
+    if (!isSame) dispatchEvent(new Event('tags'));
   } catch {
     // The list says what is wrong.
   }
@@ -43,36 +39,31 @@ export function loadTagsSoon() {
   if (changeTimer === 0) changeTimer = setTimeout(loadTags, CHANGES_MS);
 }
 
-/** Offers those that have what is typed in a field. @returns {() => void} what offers them again */
+/** Offers those that have what is typed in a field, below it: the one that is chosen is typed there. */
 export function offerTags(
-  /** @type {string} */ place,
-  /** @type {Field} */ field,
-  choose = (/** @type {string} */ tag) => take(field, tag),
+  /** @type {HTMLInputElement | HTMLTextAreaElement} */ field,
+  choose = (/** @type {string} */ tag) => {
+    field.value = tag;
+    field.dispatchEvent(new InputEvent('input', { bubbles: true }));
+    field.focus();
+  },
 ) {
-  let most = FIRST;
+  let count = FIRST;
   function draw() {
     const typed = field.value.toLowerCase();
     const fitting = tags.filter((tag) => tag !== field.value && tag.toLowerCase().includes(typed));
-    const buttons = fitting.slice(0, most).map((tag) => {
+    const buttons = fitting.slice(0, count).map((tag) => {
       const button = make('button', { type: 'button', className: 'tag' }, ...nodesOf(tag));
       button.onclick = () => choose(tag);
       return button;
     });
-    const more = make('button', { type: 'button', className: 'plain' }, `${fitting.length - most} more`);
+    const more = make('button', { type: 'button', className: 'plain' }, `${fitting.length - count} more`);
     more.onclick = () => {
-      most = Infinity;
+      count = Infinity;
       draw();
     };
-    write(place, ...buttons, ...(fitting.length > most ? [more] : []));
+    write(`${field.id}s`, ...buttons, ...(fitting.length > count ? [more] : []));
   }
   field.addEventListener('input', draw);
-  offers.push(draw);
-  return draw;
-}
-
-/** Puts a tag into a field, as somebody would who types it. */
-function take(/** @type {Field} */ field, /** @type {string} */ tag) {
-  field.value = tag;
-  field.dispatchEvent(new InputEvent('input', { bubbles: true }));
-  field.focus();
+  addEventListener('tags', draw);
 }

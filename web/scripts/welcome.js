@@ -1,32 +1,22 @@
-import { create } from './api.js';
+import { send } from './api.js';
 import { byId, onClick } from './dom.js';
 import { add } from './editor/editor.js';
 import { failed } from './errors.js';
 import { freeId, highestPlant } from './ids.js';
-import { apply } from './table/plants.js';
+import { reload } from './table/plants.js';
 
 /* What an empty store offers: a first plant, a list, or plants to try the page with. */
 
-const SAMPLES = `Monstera deliciosa,houseplant|Pinus longaeva,conifer|Ficus carica,tree|Welwitschia mirabilis|
-  Lithops karasmontana,succulent|Ginkgo biloba,tree|Nepenthes rajah,carnivore|Dionaea muscipula,carnivore|
-  Taxus baccata,conifer|Salvia rosmarinus,herb|Ocimum basilicum,herb|Victoria amazonica,aquatic`;
-
-const samplesButton = byId('add-samples', HTMLButtonElement);
+const SAMPLES = `name,tag\nMonstera deliciosa,houseplant\nPinus longaeva,conifer\nFicus carica,tree\nWelwitschia mirabilis,
+Lithops karasmontana,succulent\nGinkgo biloba,tree\nNepenthes rajah,carnivore\nDionaea muscipula,carnivore
+Taxus baccata,conifer\nSalvia rosmarinus,herb\nOcimum basilicum,herb\nVictoria amazonica,aquatic\n`;
 
 async function addSamples() {
-  let plant = await highestPlant({});
-  for (const sample of SAMPLES.split('|')) {
-    const [name = '', tag] = sample.trim().split(',');
-    plant = { id: await freeId(plant, {}), name, tag };
-    await create(plant, {});
-    apply([plant]);
-  }
+  const idsFrom = await freeId(await highestPlant({}), {});
+  await send('POST', `import?idsFrom=${idsFrom}`, { body: SAMPLES, type: 'text/csv', has: 'records' });
+  reload();
 }
 
-samplesButton.onclick = async () => {
-  samplesButton.disabled = true;
-  await addSamples().catch((error) => failed(error));
-  samplesButton.disabled = false;
-};
+onClick('add-samples', () => void addSamples().catch((error) => failed(error)));
 onClick('add-first', add);
 onClick('import-first', () => byId('import-list', HTMLElement).click());

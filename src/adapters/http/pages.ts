@@ -24,15 +24,15 @@ const PROJECT = join(import.meta.dirname, '../../..');
 const SCRIPTS = '{web/*.css,{web/scripts,src/lists,src/formats}/**/*.js}';
 
 // Windows writes paths with backslashes.
-const scripts = globSync(SCRIPTS, { cwd: PROJECT }).map(
-  (name) => [`/page/${name.replaceAll('\\', '/')}`, name] as const,
-);
+const scripts = globSync(SCRIPTS, { cwd: PROJECT }).map((name) => `/page/${name.replaceAll('\\', '/')}`);
+/** Has browsers load them all at once, not one import after the other. */
+const PRELOADS = scripts.flatMap((path) => (path.endsWith('.js') ? `<${path.slice(1)}>; rel=modulepreload` : []));
 const { resolve } = createRequire(import.meta.url);
 const plantsFiles = {
   '/': join(PROJECT, 'web/page.html'),
   // A bundle for browsers that the package does not export.
   '/page/read-excel-file.js': join(resolve('read-excel-file/package.json'), '../bundle/read-excel-file.min.js'),
-  ...Object.fromEntries(scripts.map(([path, name]) => [path, join(PROJECT, name)])),
+  ...Object.fromEntries(scripts.map((path) => [path, join(PROJECT, path.slice('/page'.length))])),
 };
 
 /** Swagger UI, served entirely from this port. */
@@ -48,21 +48,21 @@ const docsFiles = {
 
 /** @param baseUrl the public address, to which the API reference may also send requests */
 export function pageRoutes(baseUrl: () => string): PageRoute[] {
-  const plants = pageFiles(plantsFiles, () => []).map(({ path, handle }) => ({
-    path,
-    handle: path === '/' ? forPeople(handle) : handle,
-  }));
+  const plants = pageFiles(plantsFiles, () => []).map((route) => (route.path === '/' ? forPeople(route) : route));
   return [...plants, ...pageFiles(docsFiles, () => [new URL(baseUrl()).origin])];
 }
 
 /** Serves / to browsers, which request HTML. Other clients get 404, as at any unknown path. */
-function forPeople(sendPage: RequestMiddleware): RequestMiddleware {
-  return (ctx, next) => {
+function forPeople({ path, handle }: PageRoute): PageRoute {
+  const handleIfForPeople: RequestMiddleware = (ctx, next) => {
     ctx.vary('Accept');
     const accept = ctx.get('Accept');
     const isForPeople = /\btext\/html\b/i.test(accept) && preferredType(accept, ['text/html']) !== undefined;
-    return isForPeople ? sendPage(ctx, next) : next();
+    if (!isForPeople) return next();
+    ctx.set('Link', PRELOADS);
+    return handle(ctx, next);
   };
+  return { path, handle: handleIfForPeople };
 }
 
 const TYPES: Readonly<Record<string, string>> = { '.html': 'html', '.css': 'css', '.js': 'javascript' };

@@ -24,6 +24,7 @@ test('is served without a token, with a policy that lets nothing in or out', asy
   expect([page.status, page.headers.get('Content-Type')]).toEqual([200, 'text/html; charset=utf-8']);
   expect(page.headers.get('Vary')).toBe('Accept, Accept-Encoding');
   expect(page.headers.get('Referrer-Policy')).toBe('no-referrer');
+  expect(page.headers.get('Link')).toContain('<page/web/scripts/table/plants.js>; rel=modulepreload');
   // A page of another origin that has opened this one cannot bring it to another address.
   expect(page.headers.get('Cross-Origin-Opener-Policy')).toBe('same-origin');
   expect(page.headers.get('Cross-Origin-Resource-Policy')).toBe('same-origin');

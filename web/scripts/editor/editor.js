@@ -1,5 +1,5 @@
 /** @import { Plant, Request } from '../api.js' */
-import { create, put, send } from '../api.js';
+import { send } from '../api.js';
 import { byId, latest, onClick, write } from '../dom.js';
 import { failed } from '../errors.js';
 import * as fields from '../table/fields.js';
@@ -11,14 +11,13 @@ import { nodesOf } from '../texts.js';
 import { newId, proposeId } from './new-id.js';
 import { offerBack } from './several.js';
 import { saveByEnter, textField } from './text-field.js';
-import { remove } from './undo.js';
+import { removeLater, store } from './undo.js';
 
 /* The dialog that adds, changes and deletes a plant. */
 
 const [dialog, form] = [byId('editor', HTMLDialogElement), byId('plant', HTMLFormElement)];
 const idField = byId('plant-id', HTMLInputElement);
 const [name, tag] = [textField('plant-name', 1_000), textField('plant-tag', 200)];
-const drawTags = offerTags('plant-tags', byId('plant-tag', HTMLTextAreaElement));
 /** The plant as it was last read; undefined while a plant is added. */
 let stored = /** @type {Plant | undefined} */ (undefined);
 let etag = '';
@@ -38,7 +37,6 @@ function show(/** @type {Plant | undefined} */ plant, firstTag = plant?.tag) {
   // An emptied name is probably a mistake. A plant whose name is already empty may keep it.
   byId('plant-name', HTMLTextAreaElement).required = plant?.name !== '';
   tag.fill(firstTag);
-  drawTags();
   lock(false);
   if (dialog.open) name.focus();
   else dialog.showModal();
@@ -50,7 +48,6 @@ function lock(/** @type {boolean} */ isLocked) {
   idField.readOnly = isLocked || stored !== undefined;
   byId('take-theirs', HTMLButtonElement).disabled = isLocked;
   byId('save', HTMLButtonElement).disabled = !maySave;
-  dialog.classList.toggle('may-delete', maySave && stored !== undefined);
 }
 
 async function read(/** @type {bigint} */ id, /** @type {Request} */ request) {
@@ -91,11 +88,10 @@ const save = (/** @type {(plant: Plant) => void} */ finish) =>
   attempt(async (request) => {
     const texts = { name: name.text() ?? '', tag: tag.text() };
     const plant = { id: stored?.id ?? (await newId(request)), ...texts };
-    const former = stored && { ...stored, etag: await put(plant, { ...request, ifMatch: etag }) };
-    if (!former) await create(plant, request);
-    list.apply([plant]);
-    if (!former) reveal(plant.id);
-    offerBack([`${former ? 'Changed' : 'Added'} ${plant.id} `, ...nodesOf(plant.name)], former ? [former] : []);
+    const newEtag = await store(plant, { ...request, ifMatch: stored && etag });
+    if (!stored) reveal(plant.id);
+    const words = [`${stored ? 'Changed' : 'Added'} ${plant.id} `, ...nodesOf(plant.name)];
+    offerBack(words, stored ? [{ ...stored, etag: newEtag }] : []);
     finish(plant);
   });
 
@@ -141,10 +137,11 @@ onClick('another', () => {
 form.oninput = () => dialog.classList.add('edited');
 onClick('delete', () => {
   dialog.close();
-  if (stored) remove(stored, etag);
+  if (stored) removeLater(stored, etag);
 });
 onClick('take-theirs', () => show(stored));
 onClick('close', close);
+offerTags(byId('plant-tag', HTMLTextAreaElement));
 saveByEnter(form);
 // The close event comes so late that it would meet the request of a plant that is opened next.
 dialog.onbeforetoggle = () => attempts();

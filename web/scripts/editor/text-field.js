@@ -13,17 +13,17 @@ export function textField(/** @type {string} */ id, /** @type {number} */ most) 
     stored = text;
     field.value = text ?? '';
     shown = field.value;
-    checkLength();
+    // As if it were typed, but for the form.
+    field.dispatchEvent(new Event('input'));
     // A field shows no signs.
     const signs = make('span', {}, ...nodesOf((text ?? '').replaceAll('\n', ' ')));
     write(`${id}-note`, ...(text && signs.querySelector('.sign') ? ['As stored: ', signs] : []));
   }
 
-  function checkLength() {
+  field.addEventListener('input', () => {
     const isLong = Array.from(field.value).length > most;
     field.setCustomValidity(isLong ? `At most ${charactersOf(most)} can be stored.` : '');
-  }
-  field.addEventListener('input', checkLength);
+  });
 
   return {
     fill,

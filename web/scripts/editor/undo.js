@@ -1,11 +1,14 @@
-/** @import { Plant } from '../api.js' */
+/** @import { Plant, Request } from '../api.js' */
 import { send } from '../api.js';
 import { onClick, redraw, setState, write } from '../dom.js';
 import { failed } from '../errors.js';
 import { apply } from '../table/plants.js';
 import { nodesOf } from '../texts.js';
 
-/* What takes the last change back. A deletion waits, and is sent at once when the page is left; other changes are put back. */
+/*
+ * What changes plants, and takes the last change back. One deletion waits, and is sent at once when the page is left; other
+ * changes are put back.
+ */
 
 /** Milliseconds during which a deletion can be undone. */
 const UNDO_MS = 10_000;
@@ -17,6 +20,22 @@ let undo = /** @type {(() => void) | undefined} */ (undefined);
 export let sendDeletion = () => {};
 
 export const isLeaving = (/** @type {bigint} */ id) => leaving.has(id);
+
+/** Stores a plant that has the ETag of the request, or a new one without an ETag. @returns {Promise<string>} its new ETag */
+export async function store(/** @type {Plant} */ { id, name, tag }, /** @type {Request} */ request) {
+  const body = JSON.stringify({ name, tag });
+  const { headers } = await (request.ifMatch === undefined
+    ? send('POST', 'plants', { ...request, body: `{"id":${id},${body.slice(1)}` })
+    : send('PUT', `plants/${id}`, { ...request, body }));
+  apply([{ id, name, tag }]);
+  return headers.get('ETag') ?? '';
+}
+
+/** Deletes a plant that has the ETag of the request. */
+export async function remove(/** @type {bigint} */ id, /** @type {Request} */ request) {
+  await send('DELETE', `plants/${id}`, request);
+  apply([{ id, deleted: true }]);
+}
 
 /** Says what was done, and offers to undo it. */
 export function say(/** @type {(Node | string)[]} */ words, /** @type {(() => void)=} */ how = undefined) {
@@ -32,7 +51,7 @@ function takeBack() {
 }
 
 /** Deletes a plant in ten seconds, if it still is what was shown. */
-export function remove(/** @type {Plant} */ { id, name }, /** @type {string} */ etag) {
+export function removeLater(/** @type {Plant} */ { id, name }, /** @type {string} */ etag) {
   sendDeletion();
   const end = () => {
     leaving.delete(id);
@@ -48,9 +67,7 @@ export function remove(/** @type {Plant} */ { id, name }, /** @type {string} */ 
     say([]);
     const refused = ({ message = '', cause = 0 }) =>
       failed(new Error(`Plant ${id} was not deleted. ${message}`, { cause }));
-    send('DELETE', `plants/${id}`, { ifMatch: etag })
-      .then(() => apply([{ id, deleted: true }]), refused)
-      .finally(end);
+    remove(id, { ifMatch: etag }).catch(refused).finally(end);
   };
   leaving.add(id);
   say([`${id} `, ...nodesOf(name), ' will be deleted in ten seconds.'], () => {

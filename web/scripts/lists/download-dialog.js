@@ -1,8 +1,7 @@
 import { byId, onClick, write } from '../dom.js';
 import { errorOf } from '../errors.js';
-import { typedView } from '../table/fields.js';
 import * as list from '../table/plants.js';
-import { isFiltered, queryOf } from '../table/view.js';
+import { isFiltered, queryOf, view } from '../table/view.js';
 import { currentToken } from '../token.js';
 import { workDialog } from '../work-dialog.js';
 import { save } from './files.js';
@@ -29,7 +28,7 @@ const isForSpreadsheets = byId('download-csv', HTMLInputElement);
 /** Reads all of them before any is saved: a list that breaks off must not look like a whole one. */
 async function download(/** @type {AbortSignal} */ signal) {
   write('download-done');
-  const [{ tag, name, untagged }, isCsv] = [typedView(), isForSpreadsheets.checked];
+  const [{ tag, name, untagged }, isCsv] = [view(), isForSpreadsheets.checked];
   // What the page has found by itself, the service would not.
   const ids = !list.isLarge() && (name ?? untagged) ? new Set(list.rows().map(({ id }) => id)) : undefined;
   const query = queryOf({ tag, name: ids ? undefined : name, separator: isCsv ? separator : undefined });
@@ -58,7 +57,7 @@ byId('download-form', HTMLFormElement).onsubmit = (event) => {
 };
 onClick('download-list', () =>
   attempt(async () => {
-    write('download-what', isFiltered(typedView()) ? 'The plants that you search for' : 'All plants');
+    write('download-what', isFiltered(view()) ? 'The plants that you search for' : 'All plants');
     write('download-done');
     show('asking');
   }),

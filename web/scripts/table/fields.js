@@ -13,9 +13,9 @@ const TYPING_MS = 300;
 
 const [name, tag] = [byId('name', HTMLInputElement), byId('tag', HTMLInputElement)];
 const [order, untagged] = [byId('order', HTMLSelectElement), byId('untagged', HTMLButtonElement)];
+/** The heads of the columns: each has two orders, up and down. */
 const heads = /** @type {NodeListOf<HTMLButtonElement>} */ (document.querySelectorAll('th button'));
 const typedName = () => name.value.trim() || undefined;
-const drawTags = offerTags('tags', tag, (chosen) => limit({ tag: chosen, untagged: undefined }));
 let typing = 0;
 
 /** Shows what the address says. */
@@ -23,7 +23,6 @@ export function showAddress() {
   clearTimeout(typing);
   write('problem');
   fill();
-  drawTags();
   selection.replace(new Set());
   list.rearrange();
 }
@@ -35,43 +34,41 @@ export function show(/** @type {View} */ view) {
 
 function fill() {
   tag.value = view().tag ?? '';
+  tag.dispatchEvent(new Event('input'));
   // Not while one types a space before the next word.
   if (typedName() !== view().name) name.value = view().name ?? '';
   order.value = view().order ?? '';
 }
 
-/** What is shown; the name counts at once, also where it was typed just before. @returns {View} */
-export const typedView = () => ({ ...view(), name: typedName() });
-/** Shows what is typed, within other limits. */
-export const limit = (/** @type {View} */ limits = {}) => show({ ...typedView(), ...limits });
+/** Shows what is shown within other limits. */
+export const limit = (/** @type {View} */ limits = {}) => show({ ...view(), ...limits });
 
 byId('limits', HTMLFormElement).onsubmit = () => {
   const isSame = tag.value === (view().tag ?? '');
   limit(isSame ? {} : { tag: tag.value || undefined, untagged: undefined });
 };
 name.oninput = () => {
+  keepInAddress({ ...view(), name: typedName() });
   clearTimeout(typing);
-  typing = setTimeout(limit, list.isLarge() ? TYPING_MS : 0);
+  typing = setTimeout(showAddress, list.isLarge() ? TYPING_MS : 0);
 };
 order.onchange = () => limit({ order: order.value || undefined });
-for (const head of heads) {
-  const { value } = head;
+for (const [n, head] of heads.entries()) {
   head.onclick = () => {
-    const isUp = (view().order ?? '') === value;
-    limit({ order: isUp ? (value ? `-${value}` : 'desc') : value || undefined });
+    const isUp = order.selectedIndex === 2 * n;
+    limit({ order: order.options[2 * n + Number(isUp)]?.value || undefined });
   };
 }
 untagged.onclick = () => limit({ tag: undefined, untagged: view().untagged ? undefined : '1' });
 onClick('show-all', () => show({ order: view().order }));
+offerTags(tag, (chosen) => limit({ tag: chosen, untagged: undefined }));
 fill();
 
 /** Where nothing matches: what would, without the tag, or with one of the words or the beginning of the only one. */
 function proposals() {
   const { name = '', order } = view();
   const words = wordsOf(name);
-  const beginnings = Array.from(words[0] ?? '', (_, n) => name.trim().slice(0, -1 - n)).filter(
-    (text) => text.length > 2,
-  );
+  const beginnings = Array.from(name, (_, n) => name.slice(0, -1 - n)).filter((text) => text.length > 2);
   for (const text of [name, ...(words.length > 1 ? words : beginnings)]) {
     const { length } = text ? matching(list.all(), { name: text }) : [];
     if (length === 0) continue;
@@ -96,12 +93,11 @@ export function countText() {
 export function drawFields() {
   tag.placeholder = view().tag === '' ? 'the empty one' : view().untagged ? 'none' : 'any';
   const canOrder = !list.isLarge() || list.isWhole();
-  for (const option of order.options) option.disabled = !canOrder && !['', 'desc'].includes(option.value);
-  for (const head of heads) {
-    const isOwn = head.value === order.value.replace(/^(desc|-)/, '');
-    const direction = /^(desc|-)/.test(order.value) ? 'descending' : 'ascending';
-    head.parentElement?.setAttribute('aria-sort', isOwn ? direction : 'none');
-    head.disabled = head.value !== '' && !canOrder;
+  for (const [n, option] of [...order.options].entries()) option.disabled = n > 1 && !canOrder;
+  for (const [n, head] of heads.entries()) {
+    const direction = ['ascending', 'descending'][order.selectedIndex - 2 * n] ?? 'none';
+    head.parentElement?.setAttribute('aria-sort', direction);
+    head.disabled = n > 0 && !canOrder;
   }
   untagged.ariaPressed = `${view().untagged !== undefined}`;
   const isNone = isFiltered(view()) && list.rows().length === 0 && list.isWhole() && !list.isLarge();

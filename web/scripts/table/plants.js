@@ -28,6 +28,8 @@ let shown = /** @type {readonly Row[] | undefined} */ (undefined);
 let state = /** @type {'partial' | 'loading' | 'failed' | 'complete'} */ ('complete');
 /** What came while a page was on its way, which may be older. */
 let held = /** @type {Change[]} */ ([]);
+/** Whether what is loaded is to be replaced by the first page. */
+let isOld = false;
 const begins = latest();
 let signal = begins();
 
@@ -69,7 +71,6 @@ function changed() {
   shown = undefined;
   redraw();
 }
-
 /** The id that the rows are to begin with, if the view says one. */
 export const wantedId = () => (hasTooMany ? idOf(view().name ?? '') : undefined);
 
@@ -80,9 +81,13 @@ function wanted() {
   return { name: wantedId() === undefined ? name : undefined, tag, order: order === 'desc' ? order : undefined };
 }
 
+const isAsked = () => `${queryOf(wanted())}` === `${queryOf(asked)}` && wantedId() === first;
+
+/** Begins again. Those of the same view stay until they come anew. */
 export function reload() {
-  signal = begins();
-  [asked, first, loaded, held, state] = [wanted(), wantedId(), [], [], 'partial'];
+  if (!isAsked()) loaded = [];
+  [signal, isOld] = [begins(), true];
+  [asked, first, held, state] = [wanted(), wantedId(), [], 'partial'];
   end = first === undefined ? undefined : asId(first + (asked.order === 'desc' ? 1n : -1n));
   void loadMore();
   changed();
@@ -94,10 +99,11 @@ export async function loadMore() {
   state = 'loading';
   const request = { signal, trouble: (problem = '') => write('trouble', problem), has: 'length' };
   try {
-    const limit = loaded.length === 0 ? FIRST_PAGE : Math.min(PAGE, ROWS_MAX - loaded.length || PAGE);
+    const limit = isOld ? FIRST_PAGE : Math.min(PAGE, ROWS_MAX - loaded.length || PAGE);
     const path = `plants?${queryOf({ limit, after: end, ...asked })}`;
     const { body, headers } = await send('GET', path, request);
     setState('may-create', headers.get('Allow')?.includes('POST') ?? false);
+    if (isOld) loaded = [];
     loaded.push(.../** @type {Plant[]} */ (body).map(rowOf));
     // A search may have looked further than its last plant.
     const next = nextAfter(headers);
@@ -105,53 +111,49 @@ export async function loadMore() {
   } catch (error) {
     if (request.signal.aborted) return;
     failed(error);
+    if (isOld) loaded = [];
     state = 'failed';
   }
+  isOld = false;
   // The first half goes.
   if (loaded.length > ROWS_MAX) {
     loaded = loaded.slice(ROWS_MAX / 2);
     first = loaded[0]?.id;
   }
-  apply(held.splice(0));
+  if (held.length > 0) apply(held.splice(0));
   if (state === 'partial' && loaded.length >= ROWS_MAX) becomeLarge();
   else if (asked.name === undefined) void loadMore();
+  changed();
 }
 
 function becomeLarge() {
   if (hasTooMany) return;
   hasTooMany = true;
-  if (`${queryOf(wanted())}` === `${queryOf(asked)}` && wantedId() === undefined) changed();
-  else reload();
+  if (!isAsked()) reload();
 }
 
 /** Takes over what has become of plants, by this page or others. */
 export function apply(/** @type {readonly Change[]} */ changes) {
-  if (changes.length > 0) loadTagsSoon();
+  loadTagsSoon();
   if (state === 'loading') held.push(...changes);
-  const isBefore = (/** @type {bigint} */ a, /** @type {bigint} */ b) => (asked.order === 'desc' ? a > b : a < b);
-  const { tag = undefined, name = '' } = asked;
+  const { tag = undefined, name = '', order } = asked;
+  const isBefore = (/** @type {bigint} */ a, /** @type {bigint} */ b) => (order === 'desc' ? a > b : a < b);
+  const byId = new Map(loaded.map((row) => [row.id, row]));
   for (const change of changes) {
     const { id } = change;
-    let [index, high] = [0, loaded.length];
-    while (index < high) {
-      const middle = (index + high) >> 1;
-      if (isBefore(loaded[middle]?.id ?? id, id)) index = middle + 1;
-      else high = middle;
-    }
-    const isHere = loaded[index]?.id === id;
     const isInReach = !isBefore(id, first ?? id) && (!hasMore() || (end !== undefined && !isBefore(end, id)));
-    const isPlant = (isHere || isInReach) && !('deleted' in change) && (tag === undefined || change.tag === tag);
-    const isShown = isPlant && change.name.toLowerCase().includes(name.toLowerCase());
-    loaded.splice(index, isHere ? 1 : 0, ...(isShown ? [rowOf(change)] : []));
+    const isPlant = (byId.has(id) || isInReach) && !('deleted' in change) && (tag === undefined || change.tag === tag);
+    if (isPlant && change.name.toLowerCase().includes(name.toLowerCase())) byId.set(id, rowOf(change));
+    else byId.delete(id);
   }
+  loaded = [...byId.values()].sort((a, b) => (isBefore(a.id, b.id) ? -1 : 1));
   // The last rows go until they are scrolled to; not while a page is on its way that follows them.
-  const isFull = loaded.length > ROWS_MAX && state !== 'loading';
-  if (isFull) {
+  if (loaded.length > ROWS_MAX && state !== 'loading') {
     loaded.length = ROWS_MAX;
     [end, state] = [loaded.at(-1)?.id, 'partial'];
+    becomeLarge();
   }
   changed();
-  if (isFull) becomeLarge();
 }
 
 /** @returns {Row} */

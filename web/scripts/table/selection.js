@@ -11,8 +11,11 @@ let start = /** @type {bigint | undefined} */ (undefined);
 export const has = (/** @type {bigint} */ id) => ids.has(id);
 /** @returns {readonly Row[]} those that the table has */
 export const rows = () => (ids.size === 0 ? [] : list.rows().filter(({ id }) => ids.has(id)));
-/** Without drawing: the row has changed, or goes. */
-export const remove = (/** @type {bigint} */ id) => void ids.delete(id);
+
+export function remove(/** @type {bigint} */ id) {
+  ids.delete(id);
+  redraw();
+}
 
 /** Selects these, and no others. */
 export function replace(/** @type {Set<bigint>} */ chosen) {
