@@ -62,7 +62,7 @@ export function importPlants({ addAll, find }: Pick<PlantRepository, 'addAll' | 
     // Of several plants with an id only the last one was written, and its outcome is not that of the others.
     const outcomes = list.map(({ id }, n) => {
       const outcome = written.get(id) as Added;
-      return before.has(id) && outcome !== 'id_retired' ? (predicted[n] as Added) : outcome;
+      return before.has(id) && ![outcome, predicted[n]].includes('id_retired') ? (predicted[n] as Added) : outcome;
     });
     return { outcomes, changes: [] };
   };
