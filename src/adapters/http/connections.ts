@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
 import { type IncomingMessage, type RequestListener, ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
@@ -107,19 +106,23 @@ export function connections(handle: RequestListener, log: Logger, observer?: Req
 
     /** Resolves when no ended response is still being sent: Node's `close` would cut it off. */
     async sent(): Promise<void> {
-      const responses = [...open.values()].flatMap(({ response }) => response ?? []);
-      const sending = responses.find((response) => isInProgress(response) && response.writableEnded);
-      if (sending === undefined) return;
-      await once(sending, 'close');
+      const sending = [...open].filter(([, { response }]) => isInProgress(response) && response.writableEnded);
+      if (sending.length === 0) return;
+      await Promise.all(sending.map(([socket, { response }]) => finished(socket, response)));
       await this.sent();
     },
 
-    /** Closes each connection once it is idle, also those that never had a request (Node's own `close` does not). */
-    closeOnceIdle(): void {
-      for (const [socket, { response }] of open) {
-        if (isInProgress(response)) response.once('close', () => socket.destroy());
+    /**
+     * Closes each connection once it is idle, also those that never had a request (Node's own `close` does not). Resolves
+     * once all have closed, and with them their responses, which are then logged.
+     */
+    async closeOnceIdle(): Promise<void> {
+      const closed = [...open].map(([socket, { response }]) => {
+        if (isInProgress(response)) response.once('finish', () => socket.destroy());
         else socket.destroy();
-      }
+        return finished(socket);
+      });
+      await Promise.all(closed);
     },
   };
 }
@@ -133,4 +136,12 @@ function unreadable(code: string | undefined): HttpError {
 /** A response is in progress until the system has its last byte: a client that has read that may send the next request. */
 function isInProgress(response: ServerResponse | undefined): response is ServerResponse {
   return response !== undefined && !response.writableFinished;
+}
+
+/** Resolves once the response has been sent, or the connection has closed. Neither an error nor a reset rejects it. */
+function finished(socket: Socket, response?: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    socket.once('close', () => resolve());
+    response?.once('finish', resolve);
+  });
 }

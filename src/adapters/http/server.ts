@@ -94,7 +94,7 @@ export async function serve(
       server.removeAllListeners('drop').maxConnections = 0;
       await open.sent();
       server.close();
-      open.closeOnceIdle();
+      await open.closeOnceIdle();
       await closed;
       clearTimeout(deadline);
     },
