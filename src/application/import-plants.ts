@@ -51,9 +51,10 @@ export function importPlants({ addAll, find }: Pick<PlantRepository, 'addAll' | 
       return outcome;
     });
     if (isCheck) {
-      const changes = list.flatMap((after, n) => {
+      const changes = [...last.values()].flatMap((after) => {
         const plant = before.get(after.id);
-        return predicted[n] === 'changed' && typeof plant === 'object' ? [{ before: plant, after }] : [];
+        const isChange = typeof plant === 'object' && addition(plant, after, replaces) === 'changed';
+        return isChange ? [{ before: plant, after }] : [];
       });
       return { outcomes: predicted, changes: changes.slice(0, CHANGES_MAX) };
     }

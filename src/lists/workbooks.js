@@ -18,8 +18,9 @@ const AS_WRITTEN = { parseNumber: (/** @type {string} */ text) => text, trim: fa
  * @throws Error that asks for the sheet, or says how to save the list
  */
 export async function sheetText(bytes, read, name) {
+  const start = new TextDecoder('latin1').decode(bytes.subarray(0, 100));
   // An .ods is an archive, too.
-  if (!/^PK(?!.*opendocument)/s.test(new TextDecoder('latin1').decode(bytes.subarray(0, 100)))) return undefined;
+  if (!start.startsWith('PK\x03\x04') || start.includes('opendocument')) return undefined;
   const sheets = await read(AS_WRITTEN).catch((error) => {
     throw new Error(`this workbook cannot be read (${error.message}): save it again as .xlsx, or as CSV`);
   });

@@ -20,8 +20,12 @@ export interface RawResponse {
   readonly body: string;
 }
 
-/** The whole responses in all that has come back; 100 Continue is none yet. */
-export function responsesIn(received: Buffer): RawResponse[] {
+/**
+ * The responses in all that has come back; 100 Continue is none yet.
+ *
+ * @param isEnd whether nothing more comes; otherwise one in chunks is none until its last chunk
+ */
+export function responsesIn(received: Buffer, isEnd = true): RawResponse[] {
   const end = received.indexOf('\r\n\r\n');
   if (end < 0) return [];
   const [first = '', ...lines] = received.toString('latin1', 0, end).split('\r\n');
@@ -33,11 +37,12 @@ export function responsesIn(received: Buffer): RawResponse[] {
   const isChunked = !isHead && headers.has('transfer-encoding');
   const length = isHead ? 0 : Number(headers.get('content-length') ?? 0);
   const after = received.subarray(end + 4);
+  if (isChunked && !isEnd && !/(^|\r\n)0\r\n\r\n/.test(after.toString('latin1'))) return [];
   const { body, rest } = isChunked
     ? chunksIn(after)
     : { body: after.subarray(0, length), rest: after.subarray(length) };
   const status = Number(first.split(' ')[1]);
-  const others = responsesIn(rest);
+  const others = responsesIn(rest, isEnd);
   return status < 200 ? others : [{ status, headers, body: body.toString() }, ...others];
 }
 
@@ -58,10 +63,10 @@ function chunksIn(received: Buffer): { readonly body: Buffer; readonly rest: Buf
 export async function responsesTo(url: string, bytes: Buffer, patience: number): Promise<RawResponse[]> {
   const socket = connectTo(url, true);
   const received: Buffer[] = [];
-  const responses = () => responsesIn(Buffer.concat(received));
   socket.on('data', (chunk: Buffer) => {
     received.push(chunk);
-    if (responses().length > 0) socket.end();
+    // The service ends a response in chunks as soon as this side is closed.
+    if (responsesIn(Buffer.concat(received), false).length > 0) socket.end();
   });
   socket.on('end', () => socket.destroy());
   const closed = new Promise((resolve) => socket.once('close', resolve));
@@ -69,5 +74,5 @@ export async function responsesTo(url: string, bytes: Buffer, patience: number):
   const timer = setTimeout(() => socket.end(), patience);
   await closed;
   clearTimeout(timer);
-  return responses();
+  return responsesIn(Buffer.concat(received));
 }

@@ -178,6 +178,9 @@ test('only checks, if it is asked to, and shows the first plants that would chan
   expect(changes).toHaveLength(20);
   expect(changes[1]).toEqual({ before: { id: 1, name: 'there', tag: 'x' }, after: { id: 1, name: 'a' } });
   expect(await counts('?check=true', list)).toMatchObject({ created: 1, changed: 0, changes: [] });
+  // Only the last plant with an id is written.
+  const twice = await counts('?check=true&existing=replace', 'id,name,tag\n1,a,\n1,there,x\n');
+  expect(twice).toMatchObject({ changed: 2, changes: [] });
   expect([...stored.values()]).toEqual(before);
 });
 
