@@ -45,7 +45,7 @@ export const MUTANTS: Readonly<Record<string, readonly Mutant[]>> = {
     ['No request begins that may outlast its lease.', '&& now() + REQUEST_MS_MAX <= task.until', ''],
     [
       'Requests for one plant come one after another.',
-      'Promise.resolve(earlier?.done)',
+      'Promise.resolve(previousTask?.done)',
       'Promise.resolve()',
       'needs a lease that is lost and taken again within 15 s, while a receiver is silent',
     ],
@@ -62,8 +62,8 @@ export const MUTANTS: Readonly<Record<string, readonly Mutant[]>> = {
     ["A follower at another database's position starts again.", 'if (expiry !== undefined)', 'if (expiry === null)'],
   ],
   'domain/precondition.ts': [
-    ['A change is made only on its precondition.', "isMet ? wanted : 'unmet'", 'wanted'],
-    ['A change that was done meets its precondition.', '|| isSamePlant(stored, wanted)', ''],
+    ['A change is made only on its precondition.', "isMet ? target : 'unmet'", 'target'],
+    ['A change that was done meets its precondition.', '|| isSamePlant(stored, target)', ''],
   ],
   'application/find-plant.ts': [
     [
@@ -76,7 +76,7 @@ export const MUTANTS: Readonly<Record<string, readonly Mutant[]>> = {
     ['A creation does not succeed if another plant has the id.', '&& !isSamePlant', '&& isSamePlant'],
   ],
   'adapters/sql/reads/reads-in-parts.ts': [
-    ['A list goes on where it ends.', 'next: found[wanted - 1]?.id', 'next: found[wanted]?.id'],
+    ['A list goes on where it ends.', 'next: plants[length - 1]?.id', 'next: plants[length]?.id'],
   ],
   'adapters/sql/writes/add-all.ts': [
     ['An import replaces plants only if it is to.', "replaces ? {} : { excludes: 'any' }", '{}'],
