@@ -60,7 +60,7 @@ export function candidates(/** @type {Uint8Array} */ bytes, language = 'en') {
  */
 export function decodedList(bytes, said) {
   if (bytes.length > MAX_BYTES) throw new Error(`a list has at most ${MAX_BYTES >> 20} MiB: split it`);
-  if ([0x504b, 0xd0cf].includes(((bytes[0] ?? 0) << 8) | (bytes[1] ?? 0)))
+  if ([0x504b0304, 0xd0cf11e0].includes(bytes.subarray(0, 4).reduce((start, byte) => 256 * start + byte, 0)))
     throw new Error('this is a workbook, as .ods and .xls are: save it as .xlsx, or as CSV, in Excel as "CSV UTF-8"');
   const [marked] = MARKS.find(([, ...mark]) => mark.every((octet, n) => bytes[n] === octet)) ?? [];
   const encoding = marked ?? said ?? 'utf-8';

@@ -110,6 +110,7 @@ describe('columns', () => {
     ['Genus,Species,No.\nRosa,canina,1\nSalix,× fragilis,2\n', {}, ['1 Rosa canina', '2 Salix × fragilis']],
     ['id,name,type\n1,a,b\n2,c,\n', { columns: 'id=1,name=type+name' }, ['1 b a', '2 c']],
     ['7,Ficus\n8,Rosa\n', { columns: 'id=1,name=2' }, ['7 Ficus', '8 Rosa']],
+    ['PK;Name\n7;Rosa\n', { columns: 'id=PK,name=Name' }, ['7 Rosa']],
     ['Titel\nx,y\n7,Ficus\n', { columns: 'id=x,name=y' }, ['7 Ficus']],
     ['"Pflanzen-\nnummer";Name\n7;Rosa\n', { columns: 'id=1,name=Name' }, ['7 Rosa']],
     [' ID ,NAME\n 7 ,Rosa\n', {}, ['7 Rosa']],
