@@ -136,8 +136,8 @@ function logMembers(): Row[] {
 async function metrics(): Promise<Row[]> {
   const { collectFrom, webhooks, text } = prometheusMetrics();
   const none = async () => 0;
-  const sources = { streams: () => 0, followers: () => 0, connections: () => ({}), changesLag: none, ready: none };
-  collectFrom({ operations: [], ...sources });
+  const api = { operations: [], streams: () => 0, followers: () => 0 };
+  collectFrom(api, { connections: () => ({}), heldBack: none, ready: none });
   webhooks(
     [],
     async () => [],

@@ -13,31 +13,25 @@ import { startWebhooks } from './webhooks.ts';
 
 /** Plugs the adapters into the application and starts it. On failure the process must end, which closes what is open. */
 export async function startApp(config: Config, log: Logger) {
-  const resources = new AsyncDisposableStack();
+  const { HOST, PORT, MANAGEMENT_HOST, MANAGEMENT_PORT } = config;
+  let state: 'starting' | 'serving' | 'shutting down' = 'starting';
   const metrics = prometheusMetrics();
 
-  // Driven side: the database.
+  // Driven side: the database, and the tokens, one of which may be in the folder of the database.
   const store = await openStore(config.database, {
-    storeTimeout: config.STORE_TIMEOUT,
-    webhooks: config.webhooks,
+    timeout: config.STORE_TIMEOUT,
+    endpoints: config.webhooks.map(({ name }) => name),
     log,
     onInsert: metrics.inserted,
   });
-  resources.defer(() => store.close());
+  const { verifyToken, ownToken } = await tokenVerifier(config, log);
 
-  // Readiness: whether the service should receive requests.
-  let state: 'starting' | 'serving' | 'shutting down' = 'starting';
-  let acceptFor: number | undefined;
+  // Driving side: the public API, and the management server, which says whether the API should receive requests.
   const service = async () => {
     if (state !== 'serving') throw new Error(state);
     return undefined;
   };
   const ready = readiness({ service, database: store.ready });
-
-  // Driving side: the management server and the public API.
-  const { verifyToken, ownToken } = await tokenVerifier(config, log, resources);
-  let stopWebhooks = async () => {};
-  resources.defer(() => stopWebhooks());
   const app = api({
     cases: useCases(store),
     verifyToken,
@@ -52,25 +46,14 @@ export async function startApp(config: Config, log: Logger) {
     log,
     observer: metrics,
   });
-  metrics.collectFrom({
-    operations: app.operations,
-    streams: app.streams,
-    followers: app.followers,
-    ready: store.ready,
-    connections: store.connections,
-    changesLag: store.changesLag,
-  });
-  const { HOST, PORT, MANAGEMENT_HOST, MANAGEMENT_PORT } = config;
+  metrics.collectFrom(app, store);
   const managementApp = management(ready, metrics.text, MANAGEMENT_HOST, log);
-  const managing = serve(managementApp, MANAGEMENT_HOST, MANAGEMENT_PORT, log);
-  const managementServer = await orPortProblem('MANAGEMENT_PORT', MANAGEMENT_PORT, managing);
-  resources.defer(() => managementServer.close(0));
+  const managementStart = serve(managementApp, MANAGEMENT_HOST, MANAGEMENT_PORT, log);
+  const managementServer = await orPortProblem('MANAGEMENT_PORT', MANAGEMENT_PORT, managementStart);
   const limits = { maxConnections: config.MAX_CONNECTIONS, keepAliveTimeout: config.KEEP_ALIVE_TIMEOUT };
   const apiServer = await orPortProblem('PORT', PORT, serve(app, HOST, PORT, log, limits, config.REUSE_PORT));
-  // The remaining time is for closing the database.
-  resources.defer(() => apiServer.close(config.SHUTDOWN_TIMEOUT * 0.9, acceptFor));
   // Once both servers listen, since an instance that cannot start must take no lease.
-  stopWebhooks = await startWebhooks(config, store, log, metrics);
+  const stopWebhooks = await startWebhooks(config, store, log, metrics);
   state = 'serving';
 
   return {
@@ -86,13 +69,14 @@ export async function startApp(config: Config, log: Logger) {
      * Fails /ready, accepts connections for this many milliseconds, drains the requests in flight and closes the database,
      * all within SHUTDOWN_TIMEOUT. Without them, idle connections are closed at once, even if a request is on its way.
      */
-    close(milliseconds?: number): Promise<void> {
+    async close(acceptFor?: number): Promise<void> {
       state = 'shutting down';
       // Not earlier: a follower would reconnect at once after its response while connections are accepted.
-      setTimeout(store.stopWaiting, milliseconds);
-      void stopWebhooks();
-      acceptFor = milliseconds;
-      return resources.disposeAsync();
+      setTimeout(store.stopWaiting, acceptFor);
+      // The remaining time is for closing the database.
+      await Promise.all([stopWebhooks(), apiServer.close(config.SHUTDOWN_TIMEOUT * 0.9, acceptFor)]);
+      await managementServer.close(0);
+      await store.close();
     },
   };
 }

@@ -1,4 +1,7 @@
 import { resolve } from 'node:path';
+import { plantPurge } from '../adapters/sql/changes/purge.ts';
+import type { Run } from '../adapters/sql/run.ts';
+import { webhookEndpoints } from '../adapters/sql/webhooks/endpoint-states.ts';
 import type { Maintenance } from '../application/maintenance.ts';
 import { type Config, readDatabaseConfig } from '../config/config.ts';
 import { say } from '../runtime/say.ts';
@@ -25,7 +28,15 @@ export async function withStore<Result>(
   stop?: AbortSignal,
 ): Promise<Result> {
   const config = readDatabaseConfig();
-  if (config.kind === 'postgres') return (await import('./postgres-store.ts')).withPostgres(config, work);
+  const workBy = (run: Run, heldBack: Maintenance['heldBack']) =>
+    work({
+      purge: plantPurge(run),
+      webhooks: webhookEndpoints(run),
+      heldBack,
+      renewLog: () => run('writes', (session) => session.dialect.log.renew(session)),
+    });
+  if (config.kind === 'postgres') return (await import('./postgres-store.ts')).withPostgres(config, workBy);
   say(`On: ${resolve(config.dataDir)}`);
-  return (await import('./sqlite-store.ts')).withSqlite(config.dataDir, work, stop);
+  const { withDatabaseFile } = await import('../adapters/sqlite/command-file.ts');
+  return withDatabaseFile(config.dataDir, ({ run }) => workBy(run, async () => undefined), stop);
 }

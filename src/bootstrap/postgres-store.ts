@@ -5,12 +5,11 @@ import { heldBackProblem, holderIn } from '../adapters/postgres/held-back.ts';
 import { problemsIn } from '../adapters/postgres/readiness.ts';
 import { registerEndpoints, registrationGate } from '../adapters/postgres/registration.ts';
 import { dialectOf, migrationGate, requireMigrations } from '../adapters/postgres/schema/schema-gate.ts';
-import { plantPurge } from '../adapters/sql/changes/purge.ts';
 import { storeReadiness } from '../adapters/sql/readiness.ts';
 import { recentFailure } from '../adapters/sql/recent-failure.ts';
-import { foreground, runner } from '../adapters/sql/run.ts';
+import { foreground, type Run, runner } from '../adapters/sql/run.ts';
 import { sqlStore } from '../adapters/sql/store.ts';
-import { endpointStates, webhookEndpoints } from '../adapters/sql/webhooks/endpoint-states.ts';
+import { endpointStates } from '../adapters/sql/webhooks/endpoint-states.ts';
 import { webhookPositions } from '../adapters/sql/webhooks/positions.ts';
 import { heldBackTime, LONG } from '../application/changes/held-back.ts';
 import type { Maintenance } from '../application/maintenance.ts';
@@ -22,17 +21,16 @@ import type { Store, StoreOptions } from './store.ts';
 /** A store on Postgres. Plants may be written once the schema is ready and each endpoint is registered in the feed. */
 export function openPostgresStore(
   options: PostgresOptions,
-  { storeTimeout: timeout, webhooks, log, onInsert }: StoreOptions,
+  { timeout, endpoints, log, onInsert }: StoreOptions,
 ): Store {
   const database = postgresServer(options, log);
-  const names = webhooks.map(({ name }) => name);
   const failure = recentFailure(failureOf);
   const gate = migrationGate(database, log);
-  const ensureRegistered = registerEndpoints(database, names);
-  const writeGate = names.length === 0 ? gate : registrationGate(ensureRegistered, gate, log);
+  const ensureRegistered = registerEndpoints(database, endpoints);
+  const writeGate = endpoints.length === 0 ? gate : registrationGate(ensureRegistered, gate, log);
   const executor = runner(database, { gate, writeGate, timeout, onFailure: failure.note });
   const { run } = executor;
-  const { heldBack, ...store } = sqlStore({
+  const store = sqlStore({
     ...executor,
     timeout,
     maxRunning: foreground(database),
@@ -41,8 +39,8 @@ export function openPostgresStore(
   });
   const problemsNow = async () => [
     failure.problem(),
-    ...(await problemsIn(database, names)),
-    await heldBack().then(heldBackProblem, () => undefined),
+    ...(await problemsIn(database, endpoints)),
+    await store.heldBack().then(heldBackProblem, () => undefined),
   ];
   const { description, connectionUse, close } = database;
   return {
@@ -51,11 +49,11 @@ export function openPostgresStore(
     // If the database does not respond now, the gate determines the dialect later.
     hasFeed: async () => (await dialectOf(database).catch(() => undefined))?.distributed === undefined,
     ready: storeReadiness(problemsNow, database.withAdvice, log),
-    positions: webhookPositions(run, names, ensureRegistered),
+    positions: webhookPositions(run, endpoints, ensureRegistered),
     endpointStates: singleFlight(endpointStates(run)),
     connections: connectionUse,
     // A scrape waits only briefly, and the next one must not start the queries again.
-    changesLag: singleFlight(heldBack),
+    heldBack: singleFlight(store.heldBack),
     close,
   };
 }
@@ -67,17 +65,13 @@ const WORK_MS_MAX = 60_000;
 /** @throws Error, saying what to do, if the database cannot be used */
 export function withPostgres<Result>(
   options: PostgresOptions,
-  work: (store: Maintenance) => Promise<Result>,
+  work: (run: Run, heldBack: Maintenance['heldBack']) => Promise<Result>,
 ): Promise<Result> {
   return withDatabase({ ...options, statementTimeout: STATEMENT_MS_MAX }, async (database) => {
     await requireMigrations(database);
     const { run } = runner(database, { gate: () => dialectOf(database), timeout: WORK_MS_MAX });
-    return work({
-      purge: plantPurge(run),
-      webhooks: webhookEndpoints(run),
-      heldBack: async () => heldBackProblem(await untilClear(heldBackTime(holderIn(database)).secondsNow)),
-      renewLog: () => run('writes', (session) => session.dialect.log.renew(session)),
-    });
+    const { secondsNow } = heldBackTime(holderIn(database));
+    return work(run, async () => heldBackProblem(await untilClear(secondsNow)));
   });
 }
 

@@ -2,10 +2,9 @@ import type { Logger } from 'pino';
 import type { ChangeLog } from '../application/changes/log.ts';
 import type { PlantRepository } from '../application/ports.ts';
 import type { EndpointState, KeepPositions } from '../application/webhooks/ports.ts';
-import type { Config } from '../config/config.ts';
 
 /** An open database of either kind. */
-export interface Store extends PlantRepository, Omit<ChangeLog, 'announce' | 'heldBack'> {
+export interface Store extends PlantRepository, Omit<ChangeLog, 'announce'> {
   /** A description of the database. */
   readonly description: string;
   /** Whether it has a feed of changes; resolves to true while this is unknown. */
@@ -20,15 +19,15 @@ export interface Store extends PlantRepository, Omit<ChangeLog, 'announce' | 'he
   readonly endpointStates: () => Promise<readonly EndpointState[]>;
   /** Connections to the database, by state. */
   readonly connections: () => Readonly<Record<string, number>>;
-  /** Seconds for which an open transaction has held back the log of changes; may reject, or take long. */
-  readonly changesLag: () => Promise<number>;
   close(): Promise<void>;
 }
 
 /** What a store needs beside its database. */
-export interface StoreOptions extends Pick<Config, 'webhooks'> {
+export interface StoreOptions {
   /** Milliseconds for which a request may wait for the store. */
-  readonly storeTimeout: number;
+  readonly timeout: number;
+  /** The names of the webhooks' endpoints. */
+  readonly endpoints: readonly string[];
   readonly log: Logger;
   /** Called with the number of plants in each INSERT. */
   readonly onInsert: (plants: number) => void;

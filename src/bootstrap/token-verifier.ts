@@ -1,7 +1,8 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
 import { ownToken } from '../adapters/auth/own-token.ts';
-import { staticTokens, type TokenLists } from '../adapters/auth/static-tokens.ts';
-import type { TokenVerifier } from '../application/permissions.ts';
+import { staticTokens } from '../adapters/auth/static-tokens.ts';
+import type { Access, TokenVerifier } from '../application/permissions.ts';
 import type { Config } from '../config/config.ts';
 import { contentOf } from '../config/secret-file.ts';
 
@@ -13,64 +14,57 @@ import { contentOf } from '../config/secret-file.ts';
  * accepted token
  */
 export async function tokenVerifier(
-  config: Pick<Config, 'ownTokenFolder' | 'tokens' | 'tokenFiles' | 'readTokens' | 'jwt' | 'proxy'>,
+  { ownTokenFolder, tokenFiles, readTokens, jwt, proxy }: Config,
   log: Logger,
-  resources: AsyncDisposableStack,
 ): Promise<{ verifyToken: TokenVerifier; ownToken: string | undefined }> {
-  const { tokens, jwt, proxy, ownTokenFolder } = config;
   if (ownTokenFolder !== undefined) {
     const own = await ownToken(ownTokenFolder);
     return { verifyToken: staticTokens({ full: [own], reading: [] }), ownToken: own };
   }
-  let verify = staticTokens(tokens);
-  const apply = (current: TokenLists) => {
-    verify = staticTokens(current);
-  };
-  resources.defer(followTokens(config, log, apply));
+  const verifyConfigured = configuredTokens(tokenFiles, readTokens, log);
   // Imported only where it is needed: the module loads jose and an HTTP client.
   const verifySigned = jwt && (await import('../adapters/auth/jwt-tokens.ts')).jwtTokens({ ...jwt, proxy }, log);
-  return { verifyToken: (token) => verify(token) ?? verifySigned?.(token), ownToken: undefined };
+  return { verifyToken: (token) => verifyConfigured(token) ?? verifySigned?.(token), ownToken: undefined };
 }
 
 /** Milliseconds between two readings. */
 const INTERVAL_MS = 1_000;
 
 /**
- * Polls the tokens files. A change counts once two successive readings are equal, since one may happen in the middle of a
- * write. Files that the service could not have started with are logged and change nothing. The files are polled because no
- * event of the file system covers every way to change a file: written in place, renamed over, or behind a link that is
- * swapped, as Kubernetes does.
- *
- * @param apply called with the accepted tokens whenever they have changed
- * @returns a function that stops the polling, which does not keep the process alive
+ * Accepts the configured tokens, and polls the tokens files. A change counts once two successive readings are equal, since
+ * one may happen in the middle of a write. Files that the service could not have started with are logged and change nothing.
+ * The files are polled because no event of the file system covers every way to change a file: written in place, renamed
+ * over, or behind a link that is swapped, as Kubernetes does. The polling does not keep the process alive.
  */
-function followTokens(
-  { tokens, tokenFiles, readTokens }: Pick<Config, 'tokens' | 'tokenFiles' | 'readTokens'>,
+function configuredTokens(
+  files: Config['tokenFiles'],
+  readTokens: Config['readTokens'],
   log: Logger,
-  apply: (tokens: TokenLists) => void,
-): () => void {
-  if (tokenFiles.length === 0) return () => {};
-  let acceptedJson = JSON.stringify(tokens);
+): (token: string) => Access | undefined {
+  let tokens = readTokens();
+  let verify = staticTokens(tokens);
   let lastReading = '';
   let settledReading = '';
-  const timer = setInterval(() => {
+
+  function poll(): void {
     const current = resultOrError(readTokens);
     // With the contents: the same error of another content is logged again, since the tokens in it are not accepted.
-    const reading = JSON.stringify([current, tokenFiles.map((file) => resultOrError(() => contentOf(file)))]);
+    const reading = JSON.stringify([current, files.map((file) => resultOrError(() => contentOf(file)))]);
     const isSettled = reading === lastReading && reading !== settledReading;
     lastReading = reading;
     if (!isSettled) return;
     settledReading = reading;
     if (typeof current === 'string') {
       log.error(`${current.replaceAll('\n', '; ')}. The previous tokens stay accepted`);
-      return;
+    } else if (!isDeepStrictEqual(current, tokens)) {
+      tokens = current;
+      verify = staticTokens(current);
+      log.info({ tokens: current.full.length, readTokens: current.reading.length }, 'the accepted tokens have changed');
     }
-    if (JSON.stringify(current) === acceptedJson) return;
-    acceptedJson = JSON.stringify(current);
-    apply(current);
-    log.info({ tokens: current.full.length, readTokens: current.reading.length }, 'the accepted tokens have changed');
-  }, INTERVAL_MS).unref();
-  return () => clearInterval(timer);
+  }
+
+  if (files.length > 0) setInterval(poll, INTERVAL_MS).unref();
+  return (token) => verify(token);
 }
 
 /** The result of a function, or the message of the error that it throws. */

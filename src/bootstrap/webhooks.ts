@@ -50,12 +50,11 @@ export async function startWebhooks(
     random: Math.random,
   });
   const end = new AbortController();
-  const delivering = deliver(end.signal);
-  let ending: Promise<unknown> | undefined;
+  const delivery = deliver(end.signal);
   return async () => {
     end.abort();
-    ending ??= close().then(() => Promise.race([delivering, delay(END_MS_MAX, undefined, { ref: false })]));
-    await ending;
+    await close();
+    await Promise.race([delivery, delay(END_MS_MAX, undefined, { ref: false })]);
   };
 }
 

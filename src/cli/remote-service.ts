@@ -104,11 +104,11 @@ function serviceAddress() {
   if (url && token) return { url: url.replace(/\/$/, ''), token, httpsProxy, noProxy };
   const advice = 'set PLANT_STORE_URL and PLANT_STORE_TOKEN';
   if (url || token) throw new Error(`${advice}, or neither of them`);
-  const { HOST, PORT, tokens, ownTokenFolder } = readConfig();
+  const { HOST, PORT, readTokens, ownTokenFolder } = readConfig();
   // A container that listens at :: often has no ::1.
   const host = ['0.0.0.0', '::'].includes(HOST) ? '127.0.0.1' : HOST;
   const file = ownTokenFolder === undefined ? '' : join(ownTokenFolder, 'access-token');
-  const [configured] = tokens.full.map(namedToken);
+  const [configured] = readTokens().full.map(namedToken);
   const own = configured?.token ?? (existsSync(file) ? readFileSync(file, 'utf8').trim() : undefined);
   if (!own) throw new Error(`no token of this folder may create plants: start the service, or ${advice}`);
   if (PORT === 0) throw new Error(`PORT is 0, so only the service knows where it listens: ${advice}`);

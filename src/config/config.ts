@@ -13,31 +13,33 @@ type DatabaseConfig =
   | ({ readonly kind: 'postgres' } & PostgresOptions)
   | { readonly kind: 'embedded'; readonly dataDir: string };
 
-/** The values of the variables by their names, and what several of them say together. */
-export interface Config extends VariableValues<typeof VARIABLES> {
-  readonly database: DatabaseConfig;
-  /** Accepted bearer tokens. */
-  readonly tokens: TokenLists;
-  readonly tokenFiles: readonly string[];
-  /** Reads the accepted bearer tokens again. @throws Error as at the start */
-  readonly readTokens: () => TokenLists;
-  /** Whose signed tokens are accepted as well. */
-  readonly jwt: Omit<JwtOptions, 'proxy'> | undefined;
-  /** Where the service keeps a token of its own; undefined if it accepts configured ones instead. */
-  readonly ownTokenFolder: string | undefined;
-  readonly webhooks: readonly WebhookEndpoint[];
-  /** Through which https:// URLs are requested, of webhooks and of keys, or not used. */
-  readonly proxy: { readonly httpsProxy: string; readonly noProxy: string };
-}
-
 const { DATABASE_URL, MIGRATION_DATABASE_URL, POOL_SIZE, STATEMENT_TIMEOUT, DATA_DIR } = VARIABLES;
 const DATABASE = { DATABASE_URL, MIGRATION_DATABASE_URL, POOL_SIZE, STATEMENT_TIMEOUT, DATA_DIR };
 
 const { ACCESS_TOKENS, ACCESS_TOKENS_FILE, READ_TOKENS, READ_TOKENS_FILE } = VARIABLES;
 const TOKENS = { ACCESS_TOKENS, ACCESS_TOKENS_FILE, READ_TOKENS, READ_TOKENS_FILE };
 
+/** The values of the variables by their names, and what several of them say together. */
+export interface Config extends Omit<VariableValues<typeof VARIABLES>, keyof typeof TOKENS> {
+  readonly database: DatabaseConfig;
+  /** The files with tokens, which may change while the service runs. */
+  readonly tokenFiles: readonly string[];
+  /** Reads the accepted bearer tokens. @throws Error as at the start */
+  readonly readTokens: () => TokenLists;
+  /** Whose signed tokens are accepted as well. */
+  readonly jwt: Omit<JwtOptions, 'proxy'> | undefined;
+  /** Where the service keeps a token of its own; undefined if it accepts configured ones instead. */
+  readonly ownTokenFolder: string | undefined;
+  readonly webhooks: readonly WebhookEndpoint[];
+  /** The proxy for https:// URLs of webhooks and keys, and the hosts that are reached without it. */
+  readonly proxy: { readonly httpsProxy: string; readonly noProxy: string };
+}
+
 /** Signed tokens need all of them. */
 const SIGNED = ['JWT_JWKS_URL', 'JWT_ISSUER', 'JWT_AUDIENCE'];
+
+/** Without any of these, the service accepts a token of its own. */
+const TOKEN_SOURCES = [...Object.keys(TOKENS), ...SIGNED];
 
 /**
  * Reads the whole configuration; a variable that is empty counts as not set.
@@ -48,18 +50,15 @@ export function readConfig(source: NodeJS.ProcessEnv = environment()): Config {
   return readVariables(VARIABLES, source, (values, check) => {
     const { SHUTDOWN_DELAY: delay, SHUTDOWN_TIMEOUT: timeout } = values;
     const database = databaseConfig(values, 'DATABASE_URL', check);
-    const tokens = tokenLists(values, check);
-    const jwt = jwtConfig(values, check);
-    const hasTokens = tokens.full.length > 0 || tokens.reading.length > 0 || jwt !== undefined;
+    tokenLists(values, check);
     const config = {
       ...values,
       SHUTDOWN_DELAY: check.isSet('SHUTDOWN_DELAY') ? delay : Math.min(delay, timeout / 2),
       database,
-      tokens,
       tokenFiles: ['ACCESS_TOKENS_FILE', 'READ_TOKENS_FILE'].flatMap((name) => source[name] || []),
       readTokens: () => readVariables(TOKENS, source, tokenLists),
-      jwt,
-      ownTokenFolder: database.kind === 'embedded' && !hasTokens ? database.dataDir : undefined,
+      jwt: jwtConfig(values, check),
+      ownTokenFolder: database.kind === 'embedded' && !TOKEN_SOURCES.some(check.isSet) ? database.dataDir : undefined,
       webhooks: configuredEndpoints(values, check),
       proxy: { httpsProxy: values.HTTPS_PROXY ?? '', noProxy: values.NO_PROXY ?? '' },
     };
@@ -92,7 +91,7 @@ function databaseConfig(
 function tokenLists(values: VariableValues<typeof TOKENS>, { problem }: Check): TokenLists {
   const full = [values.ACCESS_TOKENS, values.ACCESS_TOKENS_FILE].flatMap((list) => list ?? []);
   const reading = [values.READ_TOKENS, values.READ_TOKENS_FILE].flatMap((list) => list ?? []);
-  const bare = (list: readonly string[]) => new Set(list.map((configured) => namedToken(configured).token));
+  const bare = (list: readonly string[]) => new Set(list.map((entry) => namedToken(entry).token));
   if (!bare(full).isDisjointFrom(bare(reading))) {
     problem('a token of ACCESS_TOKENS or ACCESS_TOKENS_FILE must not be in READ_TOKENS or READ_TOKENS_FILE, too');
   }
@@ -129,7 +128,7 @@ function jwtConfig(values: VariableValues<typeof VARIABLES>, { isSet, problem }:
 /** Notes which variables contradict each other. */
 function checkTogether(config: Config, { isSet, problem }: Check): void {
   const { HOST, PORT, MANAGEMENT_HOST, MANAGEMENT_PORT, HTTPS_PROXY } = config;
-  if (isSet('DATABASE_URL') && ![...Object.keys(TOKENS), ...SIGNED].some(isSet)) {
+  if (isSet('DATABASE_URL') && !TOKEN_SOURCES.some(isSet)) {
     problem(
       `one of ${Object.keys(TOKENS).join(', ')}, JWT_JWKS_URL must be set when DATABASE_URL is: openssl rand -hex 32 makes a token`,
     );

@@ -5,7 +5,6 @@ import { pino } from 'pino';
 import { allPermissions, readOnly } from '../../src/application/permissions.ts';
 import { tokenVerifier } from '../../src/bootstrap/token-verifier.ts';
 import { readConfig } from '../../src/config/config.ts';
-import { atEnd } from '../support/lifetimes.ts';
 import { temporaryFolder } from '../support/service-process.ts';
 
 /* Files of tokens that change under a running service, reading by reading. */
@@ -29,9 +28,7 @@ const readings = (count: number) => jest.advanceTimersByTime(count * 1_000);
 async function verifier(environment: Record<string, string>) {
   const lines: string[] = [];
   const log = pino({}, { write: (line: string) => lines.push(JSON.parse(line).msg) });
-  const opened = new AsyncDisposableStack();
-  atEnd(() => opened.disposeAsync());
-  const { verifyToken } = await tokenVerifier(readConfig(environment), log, opened);
+  const { verifyToken } = await tokenVerifier(readConfig(environment), log);
   const accepted = () => [ONE, TWO, LONGER].filter((token) => verifyToken(token) !== undefined);
   return { accepted, verifyToken, lines };
 }

@@ -26,7 +26,7 @@ const defaults = {
   ...{ SHUTDOWN_DELAY: 5_000, SHUTDOWN_TIMEOUT: 10_000 },
 };
 
-const noTokens = { tokens: { full: [], reading: [] }, tokenFiles: [], jwt: undefined };
+const noTokens = { tokenFiles: [], jwt: undefined };
 
 test('has a default for everything, and an empty variable is one that is not set', () => {
   const empty = Object.fromEntries([...Object.keys(VARIABLES), 'DATABSE_URL'].map((name) => [name, '']));
@@ -35,6 +35,7 @@ test('has a default for everything, and an empty variable is one that is not set
   for (const environment of [{}, empty]) {
     expect(readConfig(environment)).toMatchObject({ ...defaults, ...noTokens, ...alone });
     expect(readConfig(environment)).toMatchObject({ BASE_URL: undefined, CORS_ORIGINS: undefined });
+    expect(readConfig(environment).readTokens()).toEqual({ full: [], reading: [] });
   }
 });
 
@@ -42,17 +43,18 @@ test('reads every variable', () => {
   const environment = {
     ...{ HOST: '::', PORT: '4000', PAGES: 'off', BASE_URL: 'https://plants.example', LOG_LEVEL: 'silent' },
     CORS_ORIGINS: 'https://a, capacitor://localhost',
-    ...{ MANAGEMENT_HOST: '0.0.0.0', MANAGEMENT_PORT: '65535', ACCESS_TOKENS: TOKEN, READ_TOKENS: READ_TOKEN },
+    ...{ MANAGEMENT_HOST: '0.0.0.0', MANAGEMENT_PORT: '65535' },
     ...{ BODY_LIMIT: '64KB', MAX_REQUESTS: '20', MAX_STREAMS: '7', MAX_FOLLOWERS: '70', MAX_CONNECTIONS: '30' },
     ...{ KEEP_ALIVE_TIMEOUT: '60m', STORE_TIMEOUT: '3s', SHUTDOWN_TIMEOUT: '2m' },
     ...{ HTTPS_PROXY: 'http://user:p%40ss@proxy:3128', NO_PROXY: '.internal, 10.0.0.1' },
   };
-  expect(readConfig(environment)).toMatchObject({
+  const { readTokens, ...config } = readConfig({ ...environment, ACCESS_TOKENS: TOKEN, READ_TOKENS: READ_TOKEN });
+  expect(readTokens()).toEqual({ full: [TOKEN], reading: [READ_TOKEN] });
+  expect(config).toMatchObject({
     ...{ ...environment, PORT: 4000, PAGES: false, MANAGEMENT_PORT: 65_535 },
-    ...{ ACCESS_TOKENS: [TOKEN], READ_TOKENS: [READ_TOKEN], CORS_ORIGINS: ['https://a', 'capacitor://localhost'] },
+    CORS_ORIGINS: ['https://a', 'capacitor://localhost'],
     ...{ BODY_LIMIT: 64 * 1024, MAX_REQUESTS: 20, MAX_STREAMS: 7, MAX_FOLLOWERS: 70, MAX_CONNECTIONS: 30 },
     ...{ KEEP_ALIVE_TIMEOUT: 3_600_000, STORE_TIMEOUT: 3_000, SHUTDOWN_TIMEOUT: 120_000 },
-    tokens: { full: [TOKEN], reading: [READ_TOKEN] },
     ownTokenFolder: undefined,
     proxy: { httpsProxy: environment.HTTPS_PROXY, noProxy: environment.NO_PROXY },
   });
@@ -62,7 +64,7 @@ test('reads every variable', () => {
 test('reads the database, for the service and for migrations', () => {
   const environment = { DATABASE_URL, POOL_SIZE: '1000', STATEMENT_TIMEOUT: '200ms', ACCESS_TOKENS: TOKEN };
   const database = { kind: 'postgres', url: DATABASE_URL, statementTimeout: 200, poolSize: 1_000 };
-  expect(readConfig(environment)).toMatchObject({ database, tokens: { full: [TOKEN], reading: [] } });
+  expect(readConfig(environment)).toMatchObject({ database });
   expect(readDatabaseConfig(environment)).toStrictEqual(database);
 });
 
@@ -252,10 +254,10 @@ describe('access tokens', () => {
   ])('are separated by %s, in the variables and in the files', (name, list) => {
     const [both, path] = [[TOKEN, OTHER_TOKEN], file(name, list)];
     for (const given of [{ ACCESS_TOKENS: list }, { ACCESS_TOKENS_FILE: path }]) {
-      expect(readConfig({ DATABASE_URL, ...given }).tokens).toEqual({ full: both, reading: [] });
+      expect(readConfig({ DATABASE_URL, ...given }).readTokens()).toEqual({ full: both, reading: [] });
     }
     for (const given of [{ READ_TOKENS: list }, { READ_TOKENS_FILE: path }]) {
-      expect(readConfig({ DATABASE_URL, ...given }).tokens).toEqual({ full: [], reading: both });
+      expect(readConfig({ DATABASE_URL, ...given }).readTokens()).toEqual({ full: [], reading: both });
     }
     const files = { ACCESS_TOKENS_FILE: path, READ_TOKENS_FILE: file('other', READ_TOKEN) };
     expect(readConfig(files).tokenFiles).toEqual(Object.values(files));
@@ -263,7 +265,7 @@ describe('access tokens', () => {
 
   test('may have names', () => {
     const list = `anna:${TOKEN}, ${'x'.repeat(64)}:${OTHER_TOKEN}`;
-    expect(readConfig({ DATABASE_URL, ACCESS_TOKENS: list }).tokens.full).toEqual(list.split(', '));
+    expect(readConfig({ DATABASE_URL, ACCESS_TOKENS: list }).readTokens().full).toEqual(list.split(', '));
   });
 
   test('may be there several times, but with one name only, since the log shows it', () => {
@@ -311,7 +313,7 @@ describe('a file of tokens', () => {
 
   test('may have 1 MiB', () => {
     const path = file('largest', TOKEN.padEnd(1024 ** 2, '\n'));
-    expect(readConfig({ ACCESS_TOKENS_FILE: path }).tokens.full).toEqual([TOKEN]);
+    expect(readConfig({ ACCESS_TOKENS_FILE: path }).readTokens().full).toEqual([TOKEN]);
     appendFileSync(path, '\n');
     expect(mistakes({ ACCESS_TOKENS_FILE: path })).toEqual(refusal(IRREGULAR));
   });

@@ -27,9 +27,9 @@ export function staticTokens(lists: TokenLists): (token: string) => Access | und
   return (token) => accessByDigest.get(digest(token));
 }
 
-/** Parses a configured token, such as `anna:TOKEN`: no token has a colon (RFC 6750 section 2.1). */
-export function namedToken(configured: string): { readonly token: string; readonly who: string | undefined } {
-  const [token = '', who] = configured.split(':').reverse();
+/** Parses an entry of a list of tokens, such as `anna:TOKEN`: no token has a colon (RFC 6750 section 2.1). */
+export function namedToken(entry: string): { readonly token: string; readonly who: string | undefined } {
+  const [token = '', who] = entry.split(':').reverse();
   return { token, who };
 }
 

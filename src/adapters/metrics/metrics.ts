@@ -3,18 +3,22 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import type { DeliveryObserver, EndpointState } from '../../application/webhooks/ports.ts';
 import { requestMetrics } from './request-metrics.ts';
 
-/** Where the current values are. */
-interface Sources {
+/** The current values of the API. */
+interface ApiSources {
   /** The names of all operations. */
   readonly operations: readonly string[];
   /** Lists that are being streamed. */
   readonly streams: () => number;
   /** Requests for changes in progress. */
   readonly followers: () => number;
+}
+
+/** The current values of the store. */
+interface StoreSources {
   /** Connections to the database, by state. */
   readonly connections: () => Readonly<Record<string, number>>;
   /** Seconds for which an open transaction has held back the feed of changes; may reject, or take long. */
-  readonly changesLag: () => Promise<number>;
+  readonly heldBack: () => Promise<number>;
   /** Rejects while plants cannot be stored; may take long. */
   readonly ready: () => Promise<unknown>;
 }
@@ -27,7 +31,7 @@ export interface Metrics {
   /** Counts an INSERT, by the number of its plants. */
   inserted(plants: number): void;
   /** Adds metrics whose values these functions return at each scrape, and the series that begin at 0. */
-  collectFrom(sources: Sources): void;
+  collectFrom(api: ApiSources, store: StoreSources): void;
   /**
    * Adds the metrics of webhooks.
    *
@@ -83,7 +87,7 @@ export function prometheusMetrics(): Metrics {
     text: () => registry.metrics(),
     requestEnded,
     inserted: (plants) => batches.observe(plants),
-    collectFrom({ operations, streams, followers, connections, changesLag, ready }) {
+    collectFrom({ operations, streams, followers }, { connections, heldBack, ready }) {
       beginDefects(operations);
       gauge('ready', 'Whether plants can be stored: 0 while /ready says why not', [], async (metric) =>
         metric.set((await inTime(ready().then(() => true))) ? 1 : 0),
@@ -93,7 +97,7 @@ export function prometheusMetrics(): Metrics {
         metric.set(followers()),
       );
       const lag = 'Time for which an open transaction has held back /changes; NaN if it is not known';
-      gauge('changes_lag_seconds', lag, [], async (metric) => metric.set((await inTime(changesLag())) ?? Number.NaN));
+      gauge('changes_lag_seconds', lag, [], async (metric) => metric.set((await inTime(heldBack())) ?? Number.NaN));
       const pool = 'Connections to the database: busy, idle, or not open (unused)';
       gauge('pool_connections', pool, ['state'], (metric) => {
         for (const [state, count] of Object.entries(connections())) metric.set({ state }, count);
