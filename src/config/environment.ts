@@ -1,10 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
 
-/** What the lines of .env must be, in words that complete ".env must ...". */
-const FORM = 'be UTF-8, with lines like NAME=value and comments with #';
-const QUOTES = 'close each quote on the line where it opens, with nothing but a comment after it';
-const COMMENTS = 'have a space before a comment, and quotes around a value with #';
+/** Completes ".env must ...". */
+const FORM = 'be UTF-8, with lines like NAME=value, NAME="a value with #", NAME=value # comment or # comment';
 
 const QUOTED = /^=[ \t]*("[^"]*"|'[^']*'|`[^`]*`)[ \t]*([ \t]#.*)?$/;
 
@@ -20,27 +18,24 @@ export function environment(): NodeJS.ProcessEnv {
   const lines = envFile()
     .replace(/^\uFEFF/, '')
     .split(/\r?\n/);
-  const problems = [FORM, QUOTES, COMMENTS].flatMap((rule) => {
-    const wrong = lines.flatMap((line, n) => (ruleBrokenBy(line) === rule ? n + 1 : []));
-    // Such a line may be a token.
-    return wrong.length > 0 ? `.env must ${rule}, unlike line ${wrong.join(', ')}` : [];
-  });
-  if (problems.length > 0) throw new Error(problems.join('\n'));
+  const wrongLines = lines.flatMap((line, n) => (isClear(line) ? [] : n + 1));
+  // A line itself may be a token.
+  if (wrongLines.length > 0) throw new Error(`.env must ${FORM}, unlike line ${wrongLines.join(', ')}`);
   const own = Object.entries(process.env).filter(([, value]) => value !== '');
   // Line by line: parseEnv takes the line after `NAME= ` for its value.
   return Object.assign({}, ...lines.map((line) => parseEnv(line)), Object.fromEntries(own));
 }
 
 /**
- * parseEnv skips what is no variable, so that `DATABASE_URL: ...` would start an empty store, takes all lines up to the
- * next quote into a value, and cuts `token#1`, whose first part would then be the token.
+ * Whether parseEnv takes the line for what it says. It skips what is no variable, so that `DATABASE_URL: ...` would start an
+ * empty store, takes all lines up to the next quote into a value, and cuts `token#1`, whose first part would then be the
+ * token.
  */
-function ruleBrokenBy(line: string): string | undefined {
-  if (/^[ \t]*(#|$)/.test(line)) return undefined;
+function isClear(line: string): boolean {
+  if (/^[ \t]*(#|$)/.test(line)) return true;
   const [, value] = /^[ \t]*(?:export +)?[\w.-]+[ \t]*(=[^\r]*)$/.exec(line) ?? [];
-  if (value === undefined) return FORM;
-  if (/^=[ \t]*["'`]/.test(value)) return QUOTED.test(value) ? undefined : QUOTES;
-  return /^[^#]*[^ \t#]#/.test(value) ? COMMENTS : undefined;
+  if (value === undefined) return false;
+  return /^=[ \t]*["'`]/.test(value) ? QUOTED.test(value) : !/^[^#]*[^ \t#]#/.test(value);
 }
 
 function envFile(): string {
