@@ -3,9 +3,9 @@ import { buildConnector, EnvHttpProxyAgent, Pool } from 'undici';
 const HEADER_BYTES_MAX = 16 * 1024;
 
 /**
- * What connects to one endpoint. A proxy is asked for a tunnel, so it never sees more than the host and the port.
+ * Creates what connects to one endpoint. A proxy opens a tunnel, so it never sees more than the host and the port.
  *
- * @param connections at the same time, at most
+ * @param connections the most at the same time
  * @param timeout milliseconds until a connection must stand, or a proxy must respond
  * @param onConnection called for each, also for one that fails
  */
@@ -38,7 +38,7 @@ export function dispatcherTo(
   });
 }
 
-/** Bytes that a socket hands to the parser of HTTP without a request in between, and once more what is read at a time. */
+/** The most bytes that may arrive after the last request of a connection. A single read of the socket may exceed it. */
 const READ_BYTES_MAX = 64 * 1024;
 
 /**

@@ -1,6 +1,6 @@
 import { createHmac, hash } from 'node:crypto';
 import type { Dispatcher, EnvHttpProxyAgent } from 'undici';
-import type { Message, Send, SendError } from '../../application/webhooks/ports.ts';
+import { type Message, SEND_MS_MAX, type Send, type SendError } from '../../application/webhooks/ports.ts';
 import { plantJson } from '../../formats/plant-json.ts';
 import { dispatcherTo } from './endpoint-dispatcher.ts';
 
@@ -25,10 +25,10 @@ interface SenderOptions {
 /** Connections to each endpoint. */
 const CONNECTIONS_MAX = 32;
 
-/** To a receiver that closes each after its response: the least queue of connections that is common, as Python's. */
+/** Connections to a receiver that closes each one after its response: the queue of Python's server holds no more. */
 const CONNECTIONS_MIN = 5;
 
-/** What is read of a response's body, to use its connection again, and for how long after its headers. */
+/** How much of a response's body is read, and for how long after its headers, so that its connection can be used again. */
 const BODY_BYTES_MAX = 64 * 1024;
 const BODY_MS_MAX = 1_000;
 
@@ -41,13 +41,13 @@ const BODY_MS_MAX = 1_000;
  */
 export function webhookSender(
   endpoints: readonly WebhookEndpoint[],
-  { userAgent, proxy = {}, timeout = 15_000 }: SenderOptions,
+  { userAgent, proxy = {}, timeout = SEND_MS_MAX - BODY_MS_MAX }: SenderOptions,
 ) {
   const targets = new Map(
     endpoints.map(({ name, url, secrets }) => {
       const { origin, pathname, search } = new URL(url);
       const keys = secrets.map((secret) => Buffer.from(secret.replace(/^whsec_/, ''), 'base64'));
-      /** In the last wave. */
+      /** The counts of the last wave. */
       const recent = { requests: 0, connections: 0 };
       const dispatcher = dispatcherTo(CONNECTIONS_MAX, timeout, proxy, () => recent.connections++);
       return [name, { dispatcher, origin, path: pathname + search, keys, recent }];
@@ -72,7 +72,7 @@ export function webhookSender(
       const response = await dispatcher.request({ method: 'POST', origin, path, headers, body, signal });
       clearTimeout(timer);
       timer = setTimeout(abort, BODY_MS_MAX);
-      // What it says is of no interest, and neither is whether that comes to its end.
+      // Neither the content of the body matters, nor whether all of it arrives.
       await response.body.dump({ limit: BODY_BYTES_MAX, signal }).catch(() => {});
       return failureIn(response);
     } catch (error) {
@@ -106,10 +106,10 @@ function signedHeaders(message: Message, body: string, keys: readonly Buffer[]):
   };
 }
 
-/** Digits of the largest int64: with as many, texts compare as their numbers do. */
+/** The digits of the largest int64. Texts with this number of digits compare as their numbers do. */
 const DIGITS = 19;
 
-/** The same whenever the message is sent again. Of two of one plant, in one epoch, the later state has the greater one. */
+/** The id stays the same when the message is sent again. Within an epoch, a later state of a plant has a greater id. */
 function messageId({ epoch, changed, id }: Message, body: string): string {
   const digest = hash('sha256', body, 'hex').slice(0, 16);
   return ['msg', epoch, `${changed}`.padStart(DIGITS, '0'), id, digest].join('_');

@@ -1,14 +1,11 @@
 import { type Delivery, deliverToEndpoint } from './deliver-to-endpoint.ts';
-import type { KeepPositions, Lease } from './ports.ts';
+import { type KeepPositions, type Lease, SEND_MS_MAX } from './ports.ts';
 
 /** Milliseconds for which a lease holds. After a kill, another instance takes over once they have passed. */
 const LEASE_MS = 30_000;
 
 /** Milliseconds between the times at which leases are taken and renewed. */
 const RENEWAL_INTERVAL_MS = 5_000;
-
-/** Milliseconds that a lease must have left for requests to begin: the longest that they may take. */
-const REQUEST_MS_MAX = 16_000;
 
 /** The delivery to one endpoint. */
 interface Task {
@@ -59,7 +56,8 @@ export function deliverWebhooks(delivery: Delivery & { readonly positions: KeepP
       const previousTask = tasks.get(endpoint);
       const abort = new AbortController();
       const signal = AbortSignal.any([stop, abort.signal]);
-      const mayBegin = () => !signal.aborted && now() + REQUEST_MS_MAX <= task.until;
+      // What is sent must end before the lease does.
+      const mayBegin = () => !signal.aborted && now() + SEND_MS_MAX <= task.until;
       const done = Promise.resolve(previousTask?.done)
         .then(() => deliver(lease, mayBegin, signal, (newLease) => (task.lease = newLease)))
         .finally(() => {

@@ -87,7 +87,10 @@ export interface SendError {
   readonly retryAfter?: number;
 }
 
-/** Sends a message, within a bounded time. Resolves to undefined once it is acknowledged; MUST NOT reject. */
+/** Milliseconds that sending a message may take. */
+export const SEND_MS_MAX = 16_000;
+
+/** Sends a message, within SEND_MS_MAX. Resolves to undefined once it is acknowledged; MUST NOT reject. */
 export type Send = (endpoint: string, message: Message) => Promise<SendError | undefined>;
 
 /** Is notified of deliveries, for logs and metrics. */
