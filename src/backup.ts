@@ -24,8 +24,7 @@ function backupArguments(args: string[]): string {
   return file;
 }
 
-/** @returns the exit code */
-async function run(file: string): Promise<number> {
+async function run(file: string): Promise<void> {
   const config = readDatabaseConfig();
   if (config.kind === 'postgres') {
     throw new Error('DATABASE_URL is set: pg_dump copies a database of Postgres (docs/postgres.md)');
@@ -34,5 +33,4 @@ async function run(file: string): Promise<number> {
   const { backUp } = await import('./adapters/sqlite/backup.ts');
   await backUp(config.dataDir, inOwnFolder('backup', file));
   console.log(`${file} is a copy of all that was stored when the command began`);
-  return 0;
 }

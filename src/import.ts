@@ -38,13 +38,13 @@ Example: npm run import -- examples/plants.ndjson`;
 const stop = stopRequest('Finishing the part that was sent');
 await runCommand('import', USAGE, importArguments, async (options) => {
   try {
-    const code = await run(options);
-    if (!stop.aborted) return code;
+    process.exitCode = await run(options);
+    if (!stop.aborted) return;
   } catch (error) {
     if (!stop.aborted) throw error;
   }
   say(`Interrupted. ${RUN_AGAIN}`);
-  return stop.reason;
+  process.exitCode = stop.reason;
 });
 
 interface Options extends Pick<Said, 'encoding' | 'sheet' | 'columns'> {

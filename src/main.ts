@@ -30,8 +30,8 @@ process.on('SIGUSR1', () => {});
 
 await runCommand('start', USAGE, () => parseArgs({}), run, 'Plant Store cannot start.\n');
 
-/** @returns the exit code, once the service has started */
-async function run(): Promise<number> {
+/** Resolves once the service has started. */
+async function run(): Promise<void> {
   const config = readConfig();
   const log = await createLog(config.LOG_LEVEL);
   const app = await startApp(config, log);
@@ -48,7 +48,6 @@ async function run(): Promise<number> {
   if (hosts.size > 0) say(`Webhooks go to ${[...hosts].join(', ')}`);
   if (app.ownToken !== undefined) say(`Create a plant:\n\n${exampleRequest(app.apiUrl, app.ownToken)}\n`);
   void sayReadiness(app.ready);
-  return 0;
 }
 
 /** Says what keeps the service from being ready, and then also when it is ready. */

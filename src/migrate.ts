@@ -30,8 +30,7 @@ function migrationArguments(args: readonly string[]) {
   return command;
 }
 
-/** @returns the exit code */
-async function run(command: string): Promise<number> {
+async function run(command: string): Promise<void> {
   const config = readDatabaseConfig();
   if (command === 'renew-feed') {
     await withStore(({ renewLog }) => renewLog());
@@ -47,7 +46,6 @@ async function run(command: string): Promise<number> {
       if (names.length === 0) console.log('nothing to do: all migrations are applied');
     });
   }
-  return 0;
 }
 
 async function reportStatus(database: Database): Promise<void> {

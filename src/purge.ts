@@ -51,8 +51,7 @@ function purgeArguments(args: string[]) {
   return { minAge: Math.max(Number(count) * (UNITS_IN_S[unit] ?? 0), SAFE_AGE_S), id, isConfirmed };
 }
 
-/** @returns the exit code */
-async function run({ isConfirmed, ...selection }: PurgeSelection & { readonly isConfirmed: boolean }): Promise<number> {
+async function run({ isConfirmed, ...selection }: PurgeSelection & { readonly isConfirmed: boolean }): Promise<void> {
   let plants = 0;
   const work = async ({ purge }: Maintenance) => {
     const hideProgress = showProgress(() => `${formatCount(plants)} plants`, process.stderr);
@@ -72,12 +71,12 @@ async function run({ isConfirmed, ...selection }: PurgeSelection & { readonly is
   const what = `${formatCount(plants)} deleted ${plants === 1 ? 'plant' : 'plants'}`;
   if (stop.aborted) {
     say(`Interrupted: ${what} ${isConfirmed ? 'forgotten' : 'counted'} so far. Run the same command again.`);
-    return stop.reason;
+    process.exitCode = stop.reason;
+    return;
   }
   say(
     isConfirmed
       ? `${what} forgotten: ${plants === 0 ? NONE : 'the ids are free'}`
       : `${what} would be forgotten: ${plants === 0 ? NONE : 'to do it, add --yes'}`,
   );
-  return 0;
 }

@@ -35,14 +35,12 @@ function changeIn(args: string[]) {
   return { command, endpoint: endpointName(url) };
 }
 
-/** @returns the exit code */
-function run({ command, endpoint }: { command: string; endpoint: string | undefined }): Promise<number> {
+function run({ command, endpoint }: { command: string; endpoint: string | undefined }): Promise<void> {
   return withStore(async ({ webhooks, heldBack }) => {
     const states = await webhooks.states();
     const lines =
       endpoint === undefined ? described(states, await heldBack()) : await apply(command, endpoint, states, webhooks);
     console.log(lines);
-    return 0;
   });
 }
 

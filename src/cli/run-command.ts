@@ -3,19 +3,18 @@ import { ownVersion } from '../runtime/own-version.ts';
 import { say } from '../runtime/say.ts';
 
 /**
- * Runs a command and sets the exit code. An error prints its message on stderr, with exit code 1.
+ * Runs a command. An error prints its message on stderr, with exit code 1.
  *
  * @param name in package.json
  * @param usage printed on stdout for --help
  * @param parse parses the command line; it throws an Error that says what is wrong with it
- * @param run resolves to the exit code
  * @param failed printed before the message of an error
  */
 export async function runCommand<Arguments>(
   name: string,
   usage: string,
   parse: (args: string[]) => Arguments,
-  run: (args: Arguments) => Promise<number>,
+  run: (args: Arguments) => Promise<void>,
   failed = '',
 ): Promise<void> {
   // A failed write of the progress bar must not end the command.
@@ -25,7 +24,7 @@ export async function runCommand<Arguments>(
     if (args.includes('--help') || args.includes('-h'))
       console.log(`${usage}\n\nEvery command knows --help and --version.`);
     else if (args.includes('--version')) console.log(ownVersion());
-    else process.exitCode = await run(parsedCommandLine(name, () => parse(args)));
+    else await run(parsedCommandLine(name, () => parse(args)));
   } catch (error) {
     say(failed + (error instanceof Error ? error.message : String(error)));
     process.exit(1);
@@ -37,7 +36,7 @@ function parsedCommandLine<Arguments>(name: string, parse: () => Arguments): Arg
   try {
     return parse();
   } catch (error) {
-    // Node.js goes on about arguments that begin with a dash, of which there are none here.
+    // Node.js adds advice about arguments that begin with a dash, which no command has.
     const [message] = (error as Error).message.split('. To specify a positional argument');
     throw new Error(`${message}\nFor help: npm run ${name} -- --help`);
   }
