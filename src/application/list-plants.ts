@@ -42,7 +42,7 @@ export function listPlants({ list }: Pick<PlantRepository, 'list'>): ListPlants 
       return { first: plants, batches: undefined, next };
     }
     if (name !== undefined) return { first: [], batches: readBatches(range, limit, signal), next: undefined };
-    // Read as a page: if the list is then refused, because too many are streamed, it has delayed no stream.
+    // The first plants are read as a page is: a list that is then refused, because too many are streamed, delays none.
     const { plants, next } = await list(range, PAGE_PLANTS_MAX);
     const batches =
       next === undefined ? undefined : readBatches(rangeAfter(range, next), limit - plants.length, signal);

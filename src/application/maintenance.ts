@@ -1,7 +1,7 @@
 import type { Position } from './ports.ts';
 import type { EndpointState } from './webhooks/ports.ts';
 
-/** What an operator's commands do to a store, beside the service. The opener of the store puts failures into words. */
+/** What an operator's commands do to a store, beside the service. What opens the store puts failures into words. */
 export interface Maintenance {
   /**
    * Forgets deleted plants, the only way to free ids. It can be interrupted and run again.

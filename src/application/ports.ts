@@ -84,7 +84,7 @@ export interface PlantBatch {
 
 export interface PlantCount {
   readonly count: number;
-  /** Whether these are all. */
+  /** Whether there are no more. */
   readonly isExact: boolean;
 }
 

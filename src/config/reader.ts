@@ -1,7 +1,7 @@
 import type { Check } from './rules.ts';
 import { type Table, VARIABLES, type VariableValues } from './variables.ts';
 
-/** What .env may have around a value. */
+/** Matches quotes around a value, or a comment behind it, which .env may have. */
 const KEPT_BY_DOCKER = /^\s*(["'`]).*\1\s*$|\s#/s;
 
 /**
@@ -46,13 +46,13 @@ export function readVariables<Entries extends Table, Result>(
   return result;
 }
 
-/** Ours, with those that only the import reads (cli/remote-service.ts). */
+/** All variables of Plant Store, with those that only the import reads (cli/remote-service.ts). */
 const OURS = [...Object.keys(VARIABLES), 'PLANT_STORE_URL', 'PLANT_STORE_TOKEN'];
 
-/** Without one of these, the service would open another store or accept other tokens. */
+/** If one of these were misspelt, the service would open another store or accept other tokens. */
 const DECISIVE = OURS.filter((name) => /DATABASE_URL|DATA_DIR|TOKEN|STORE_URL/.test(name));
 
-/** Variables of 1.0.0 that are gone. */
+/** Variables that only version 1.0.0 had. */
 const GONE = ['CONNECT_TIMEOUT', 'IDLE_TIMEOUT', 'BATCH_ROWS', 'MAX_REQUEST_BYTES'];
 
 /**

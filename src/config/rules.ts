@@ -22,11 +22,7 @@ function matching(pattern: RegExp, mustBe: string): Rule<string> {
 }
 
 /** A list of one item or more, separated by commas or line ends, unless by something else. */
-export function listOf<T>(
-  mustBe: string,
-  parse: (item: string) => T | undefined,
-  separator = /[,\n]/,
-): Rule<readonly T[]> {
+function listOf<T>(mustBe: string, parse: (item: string) => T | undefined, separator = /[,\n]/): Rule<readonly T[]> {
   return {
     mustBe,
     parse(value) {
@@ -64,12 +60,12 @@ function quantity(noun: string, units: Record<string, number>, max: number): Rul
 
 const BYTES = { b: 1, kb: 1024, mb: 1024 ** 2 };
 
-/** Bytes in all bodies together. */
+/** The most bytes that the bodies of all requests in progress may have together. */
 export const REQUEST_BYTES_MAX = 64 * BYTES.mb;
 
 const MILLISECONDS = { ms: 1, s: 1_000, m: 60_000 };
 
-/** A few of them together are no longer than a timer of Node.js can wait: 2^31 - 1 ms, which is 24 days. */
+/** A timer of Node.js can wait for the sum of several: its longest time is 2^31 - 1 ms, which is 24 days. */
 const time = quantity('a time of 1 day at most', MILLISECONDS, 24 * 60 * MILLISECONDS.m);
 
 /** fetch sends no requests to URLs with credentials, and its errors, which are logged, repeat them. */
@@ -87,7 +83,7 @@ function exactOrigin(origin: string): string | undefined {
   return host !== '' && !origin.includes('*') && `${protocol}//${host}` === origin ? origin : undefined;
 }
 
-/** Not as a JSON array, whose brackets would become parts of names. */
+/** A JSON array is refused, since its brackets would become parts of names. */
 const names = (noun: string) =>
   listOf(
     `one ${noun} or more, separated by commas or line ends, without spaces, quotation marks and brackets`,
@@ -98,7 +94,7 @@ export const rules = {
   text: matching(/^/, 'a string'),
   integer,
   port: integer('a port number', 0, 65_535),
-  /** Of one body. */
+  /** The size of one body. */
   size: quantity(`a size of ${REQUEST_BYTES_MAX / BYTES.mb}mb at most`, BYTES, REQUEST_BYTES_MAX),
   time,
   timeOrZero: {
@@ -107,6 +103,7 @@ export const rules = {
   } satisfies Rule<number>,
   onOrOff: oneOf({ on: true, off: false }),
   trueOrFalse: oneOf({ true: true, false: false }),
+  listOf,
   oneOf: (...texts: string[]) => oneOf(Object.fromEntries(texts.map((text) => [text, text]))),
   httpUrl,
   /** May have a user and a password. */
@@ -137,13 +134,13 @@ export const rules = {
       'a name of up to 64 small letters, digits and ._- and a colon before it',
     matching(new RegExp(`^([a-z0-9._-]{1,64}:)?${TOKEN}$`), '').parse,
   ),
-  /** One of any service: fetch would repeat one that no header can carry in its error. */
+  /** A token of any service. One that no header can carry is refused, since the error of fetch would repeat it. */
   bearerToken: matching(/^[!-~]+$/, 'one token, on one line'),
-  /** What a signed token says of itself: it would say none of a list. */
+  /** The issuer that a signed token names, which is never a list. */
   issuer: matching(/^[^\s,]+$/, 'one issuer, not a list, so without commas and spaces'),
   audiences: names('audience'),
   claims: names('claim'),
-  /** RFC 6749 section 3.3, without the comma, which it allows and lists have. */
+  /** RFC 6749 section 3.3 also permits a comma, which is refused: several scopes were meant to be a list. */
   scope: matching(
     /^[\x21\x23-\x2b\x2d-\x5b\x5d-\x7e]+$/,
     'one scope, without spaces, commas, quotation marks and backslashes',

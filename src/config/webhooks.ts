@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 import type { WebhookEndpoint } from '../adapters/webhooks/webhook-sender.ts';
-import { type Check, listOf, rules } from './rules.ts';
+import { type Check, rules } from './rules.ts';
 
-/** While one secret is being replaced, both sign. */
+/** The most secrets of an endpoint: while one is being replaced, both sign. */
 const SECRETS_MAX = 2;
 
 /** Bytes of a secret, by the Standard Webhooks specification. */
@@ -12,19 +12,19 @@ const SECRET_RULE = `whsec_ and the base64 of ${SECRET_BYTES.min} to ${SECRET_BY
 
 const URL_RULE = 'an https:// or http:// URL without a user, a password and a fragment';
 
-/** Of the variable and its file, which must not have more than SECRETS_MAX together. */
-const secrets = listOf(`one secret, or two separated by a comma or a line end, each ${SECRET_RULE}`, (text) =>
+/** The rule of WEBHOOK_SECRET and of its file, which may have SECRETS_MAX secrets together. */
+const secrets = rules.listOf(`one secret, or two separated by a comma or a line end, each ${SECRET_RULE}`, (text) =>
   isSecret(text) ? text : undefined,
 );
 
 /** What the variables of webhooks must be. */
 export const webhookRules = {
   secrets,
-  urls: listOf(`one URL or more, separated by commas or line ends, each ${URL_RULE}`, (url) =>
+  urls: rules.listOf(`one URL or more, separated by commas or line ends, each ${URL_RULE}`, (url) =>
     isPlain(url) ? url : undefined,
   ),
-  /** Of a file in which each line has a URL and its secrets. */
-  lines: listOf(
+  /** The rule of a file in which each line has a URL and its secrets. */
+  lines: rules.listOf(
     'lines of a URL, a space and its secret, or two separated by a comma; ' +
       `the URL must be ${URL_RULE}, and a secret ${SECRET_RULE}`,
     (line) => {
@@ -47,7 +47,7 @@ function isSecret(text: string): boolean {
   return bytes.toString('base64') === base64 && bytes.length >= SECRET_BYTES.min && bytes.length <= SECRET_BYTES.max;
 }
 
-/** Each endpoint has connections and a task of its own. */
+/** The most endpoints: each has connections and a task of its own. */
 const ENDPOINTS_MAX = 100;
 
 interface WebhookValues {
@@ -95,7 +95,7 @@ export function configuredEndpoints(values: WebhookValues, { isSet, problem }: C
   return endpoints;
 }
 
-/** What an endpoint is called where its URL must not be seen. */
+/** The name of an endpoint where its URL must not be seen. */
 export function endpointName(url: string): string {
   const { host, href } = new URL(url);
   return `${host} ${hash('sha256', href, 'hex').slice(0, 16)}`;

@@ -70,8 +70,8 @@ export const endOf = ({ log, distributed }: Dialect) =>
   lastOf(distributed ? sql`null` : sql`(select ${log.settled} from change_feed where single = 1)`);
 
 /**
- * Whether the next attempt may begin. Without a holder, `expires` is when the last one failed, or later: it lies ahead of a
- * clock that has been set back since, and then `retry_at` says nothing.
+ * Whether the next attempt may begin. While an endpoint has no holder, `expires` is not before its last failure. If it is
+ * in the future, the clock has been set back since, and `retry_at` is not reliable.
  */
 export const isDue = ({ clock }: Dialect): RawBuilder<unknown> =>
   sql`(retry_at <= ${clock.now} or (holder is null and expires > ${clock.now}))`;

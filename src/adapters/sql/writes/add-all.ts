@@ -36,7 +36,10 @@ export function listAdder(write: WriteList, { batchRows, timeout }: AddOptions):
   };
 }
 
-/** Parts in which no id comes twice: parts that fail are repeated in any order, and the last plant with an id has to win. */
+/**
+ * Splits a list into parts in which each id occurs once: the plants of a part that fails are tried again in any order, and of
+ * several plants with an id the last one must win.
+ */
 function* withEachIdOnce(plants: readonly ValidPlant[], rows: number): Generator<ValidPlant[]> {
   const part = new Map<bigint, ValidPlant>();
   for (const plant of plants) {
