@@ -129,7 +129,7 @@ function logMembers(): Row[] {
   const req = new IncomingMessage(new Socket());
   const failure = { error: 50_300, thrown: new PlantStoreError('store_unavailable') };
   const state = { startedAt: 0, requestId: '', failure };
-  logRequest({ req, res: new ServerResponse(req), state }, log, false);
+  logRequest({ req, res: new ServerResponse(req), state }, log);
   return [...members].map((name) => ({ name, words: [''] }));
 }
 

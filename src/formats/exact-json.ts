@@ -39,13 +39,13 @@ const NUMBER = /^\s*:\s*([-+.\deE]*)/;
  */
 export function parseJson(text: string): unknown {
   const json = withPlainKeys(text.startsWith('\uFEFF') ? ` ${text.slice(1)}` : text);
-  // Within a string, a quote has a backslash before it, so only the text "id" as a value would look like another.
+  // Quotes within a string are escaped, so only a key looks like this, or a value that is the text "id".
   const first = json.indexOf(ID);
   // A reviver takes more than the rest of the parsing: half a microsecond for each value.
   if (json.indexOf(ID, first + 1) > first) return JSON.parse(json, reviveId);
-  const parsed = JSON.parse(json);
-  if (typeof parsed?.id === 'number') parsed.id = exactId(NUMBER.exec(json.slice(first + ID.length))?.[1] ?? '');
-  return parsed;
+  const value = JSON.parse(json);
+  if (typeof value?.id === 'number') value.id = exactId(NUMBER.exec(json.slice(first + ID.length))?.[1] ?? '');
+  return value;
 }
 
 declare global {
@@ -60,7 +60,7 @@ export function jsonText(value: unknown): string {
   return JSON.stringify(value, (_key, member) => (typeof member === 'bigint' ? JSON.rawJSON(`${member}`) : member));
 }
 
-/** A string, or its beginning if it has no end, and what follows a key: it takes linear time. */
+/** Matches a string, or its beginning if it has no end, and the colon that follows a key. It takes linear time. */
 const STRING = /"(?:[^"\\]|\\.?)*"?(?=(\s*:)?)/gs;
 
 /** V8 may take a key with escapes for that of another request (nodejs/node#63785). All characters stay in their places. */
@@ -71,7 +71,7 @@ function withPlainKeys(text: string): string {
     try {
       return JSON.stringify(JSON.parse(string)).padEnd(string.length);
     } catch {
-      // V8 says where it is in the whole text.
+      // V8 will report its place in the whole text.
       return string;
     }
   });

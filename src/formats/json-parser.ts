@@ -6,15 +6,12 @@ import { parseJson } from './exact-json.ts';
 import { decimalId } from './plant-id.ts';
 import { shown } from './shown.ts';
 
-/** The most names of unknown members that are reported. */
-const UNKNOWN_NAMES_MAX = 20;
-
 /**
  * Creates a parser from bytes to a value of the schema, its `id` a bigint of exactly the number that was sent. Unknown
  * members are dropped, or refused if the schema has `additionalProperties: false`.
  *
  * @param subject the input's name in error messages
- * @param noteUnknown called with the names of the first unknown members
+ * @param noteUnknown called with the names of unknown members
  * @returns a function that throws PlantStoreError `malformed_json` if the input is not JSON in UTF-8 or nested too deep,
  * and `invalid_plant`, naming the member and what it must be, if it does not match the schema.
  */
@@ -40,7 +37,7 @@ export function jsonParser<Schema extends TObject>(
     if (object === undefined) throw invalid(`${subject} must be ${rule}`);
     if (isClosed || noteUnknown !== undefined) {
       const unknown = Object.keys(object).filter((name) => !names.includes(name));
-      if (unknown.length > 0) noteUnknown?.(unknown.slice(0, UNKNOWN_NAMES_MAX));
+      if (unknown.length > 0) noteUnknown?.(unknown);
       const allowedNames = names.join(', ');
       if (isClosed && unknown[0] !== undefined)
         throw invalid(`${shown(unknown[0])} is unknown: ${subject} may have only ${allowedNames}`);
@@ -70,13 +67,12 @@ function objectIn(bytes: Buffer, subject: string): Readonly<Record<string, unkno
     const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
     return isObject ? (value as Readonly<Record<string, unknown>>) : undefined;
   } catch (error) {
-    if (error instanceof PlantStoreError) throw error;
     const rule = error instanceof RangeError ? 'not be nested so deep' : `be valid JSON${placeOf(text, `${error}`)}`;
     throw new PlantStoreError('malformed_json', `${subject} must ${rule}`);
   }
 }
 
-/** Where a text is not JSON, if V8 says it. */
+/** The place where a text is not JSON, if V8 reports it. */
 function placeOf(text: string, message: string): string {
   const position = / JSON at position (\d+)/.exec(message)?.[1];
   if (position === undefined) return '';

@@ -7,7 +7,7 @@ import { fieldRules, MAX_LENGTH } from '../domain/plant.ts';
  * and in error messages.
  */
 
-/** Of the JSON of one plant, whatever else is in it; 65,536 bytes are parsed in some milliseconds at worst. */
+/** The most bytes of the JSON of one plant, which take some milliseconds to parse at worst. */
 export const MAX_PLANT_BYTES = 64 * 1024;
 
 /** A 64-bit integer: exact on the wire, a bigint in code (see exact-json.ts). */
@@ -22,9 +22,6 @@ export const Plant = Type.Object(
   },
   { title: 'Plant' },
 );
-
-/** Outside JSON: in a path or a query. */
-export const PlantId = Int64({});
 
 export const NewPlant = Type.Object(
   { id: Int64({ description: fieldRules.id, examples: [1] }), ...Plant.properties },
@@ -108,19 +105,4 @@ export const TagList = Type.Object(
     ),
   },
   { title: 'TagList', description: 'a part of the tags that plants have' },
-);
-
-export const ErrorBody = Type.Object(
-  {
-    error: Type.Integer({
-      format: 'int32',
-      description: 'the HTTP status followed by two digits that identify the error',
-      examples: [40022],
-    }),
-    message: Type.String({
-      description: 'what is wrong and how to fix it, for people',
-      examples: [`name must be ${fieldRules.name}`],
-    }),
-  },
-  { title: 'Error' },
 );

@@ -7,20 +7,15 @@ export function bounded(text: string): string {
 }
 
 /** Characters that nobody would see, or that control a terminal, except a plain space. */
-const INVISIBLE = /[\p{Cc}\p{Cf}\p{Z}]/gu;
+const INVISIBLE = /(?! )[\p{Cc}\p{Cf}\p{Z}]/gu;
 
 /** The beginning of a text in quotes, with escapes for invisible characters. */
 export function shown(text: string): string {
   return visible(JSON.stringify(bounded(text)));
 }
 
-/** A text with escapes for invisible characters. */
+/** A text with an escape of JSON for each unit of UTF-16 of an invisible character. */
 export function visible(text: string): string {
-  return text.replace(INVISIBLE, (sign) => (sign === ' ' ? sign : escaped(sign)));
-}
-
-/** Each unit of UTF-16 as JSON escapes it. */
-function escaped(sign: string): string {
-  const units = sign.split('').map((unit) => unit.charCodeAt(0).toString(16).padStart(4, '0'));
-  return units.map((unit) => `\\u${unit}`).join('');
+  const escapeUnit = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  return text.replace(INVISIBLE, (character) => character.split('').map(escapeUnit).join(''));
 }

@@ -2,7 +2,7 @@ import { pino } from 'pino';
 import { staticTokens } from '../../src/adapters/auth/static-tokens.ts';
 import { api } from '../../src/adapters/http/app.ts';
 import type { RequestObserver } from '../../src/adapters/http/middleware/log-line.ts';
-import { type HttpServer, type ServedApp, serve, type serverLimits } from '../../src/adapters/http/server.ts';
+import { type HttpServer, serve, type serverLimits } from '../../src/adapters/http/server.ts';
 import type { TokenVerifier } from '../../src/application/permissions.ts';
 import type { PlantRepository } from '../../src/application/ports.ts';
 import { type UseCases, useCases } from '../../src/application/use-cases.ts';
@@ -82,7 +82,7 @@ export async function startApiServer({
 
 /** The same with another app than the API. */
 export async function startServer(
-  app: ServedApp,
+  app: Parameters<typeof serve>[0],
   log = pino({ enabled: false }),
   limits: Partial<typeof serverLimits> = {},
 ): Promise<HttpServer> {

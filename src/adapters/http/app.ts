@@ -1,5 +1,4 @@
 import Router from '@koa/router';
-import Koa from 'koa';
 import type { Logger } from 'pino';
 import type { TokenVerifier } from '../../application/permissions.ts';
 import type { UseCases } from '../../application/use-cases.ts';
@@ -7,7 +6,7 @@ import { PlantStoreError } from '../../domain/errors.ts';
 import { JSON_TYPE } from './errors.ts';
 import { type AdmissionOptions, admission } from './middleware/admission.ts';
 import { cors } from './middleware/cors.ts';
-import { everyRequest, logUncaught, refuseUnknown } from './middleware/every-request.ts';
+import { createApp, refuseUnknown } from './middleware/every-request.ts';
 import type { RequestObserver } from './middleware/log-line.ts';
 import { operationHandler } from './middleware/operation-handler.ts';
 import type { RequestState } from './middleware/state.ts';
@@ -38,7 +37,7 @@ interface ApiOptions extends AdmissionOptions {
 /** The public API: every operation behind bearer authentication, the OpenAPI document and the pages for people. */
 export function api(options: ApiOptions) {
   const { cases, verifyToken, bodyLimit, baseUrl, corsOrigins = [], isReady, pages, log, observer } = options;
-  const admitted = admission(options);
+  const limits = admission(options);
   const operations = [
     // These come before `/plants/{id}`, which would match their paths.
     ...listOperations(cases),
@@ -48,12 +47,12 @@ export function api(options: ApiOptions) {
   const router = new Router<RequestState>({ sensitive: true, strict: true });
   for (const operation of operations) {
     const method = operation.method.toLowerCase() as Lowercase<Operation['method']>;
-    const handler = operationHandler(operation, operations, verifyToken, admitted);
+    const handler = operationHandler(operation, operations, verifyToken, limits);
     router[method](operation.path.replace(/\{(\w+)\}/g, ':$1'), handler);
   }
-  // These follow the operations' router, which would try all these paths for each request.
+  // A router of their own, since the operations' router would try all these paths for each request.
   const otherPaths = new Router<RequestState>({ sensitive: true, strict: true });
-  // Unsent responses share these bytes, where a text would be copied for each.
+  // All unsent responses share these bytes. A text would be copied for each of them.
   let document: Buffer | undefined;
   otherPaths.get('/openapi.json', (ctx) => {
     document ??= Buffer.from(JSON.stringify(openApiDocument(operations, baseUrl())));
@@ -69,13 +68,10 @@ export function api(options: ApiOptions) {
     ctx.body = 'ready';
   });
   for (const { path, handle } of pages ? pageRoutes(baseUrl) : []) otherPaths.get(path, handle);
-  const methods = [...new Set(['GET', ...operations.map(({ method }) => method)])];
   const help = `the plants are at /plants, and ${pages ? '/docs' : '/openapi.json'} describes the API`;
 
-  const app = new Koa<RequestState>();
-  app.on('error', logUncaught(log));
-  app.use(everyRequest(log, false, observer));
-  if (corsOrigins.length > 0) app.use(cors(corsOrigins, methods));
+  const app = createApp(log, observer);
+  if (corsOrigins.length > 0) app.use(cors(corsOrigins));
   app.use(router.routes());
   app.use(otherPaths.routes());
   app.use(refuseUnknown(help));
@@ -86,8 +82,8 @@ export function api(options: ApiOptions) {
     /** The operationIds, in the order of the documentation. */
     operations: operations.map(({ operationId }) => operationId),
     /** Streams of lists in progress. */
-    streams: admitted.stream.count,
+    streams: limits.stream.count,
     /** Requests for changes in progress, including those that wait for a change. */
-    followers: admitted.wait.count,
+    followers: limits.wait.count,
   };
 }

@@ -14,7 +14,7 @@ const ONE_AT_A_TIME = 'a connection takes one request at a time; sending the sam
 interface Connection {
   /** The newest response that the app has. */
   response: ServerResponse | undefined;
-  /** Requests that came behind one in progress. With any, neither these nor later ones have an effect. */
+  /** How many requests have arrived behind one in progress. Once there is one, neither it nor later ones have an effect. */
   behind: number;
 }
 
@@ -62,7 +62,7 @@ export function connections(handle: RequestListener, log: Logger, observer?: Req
       if (connection === undefined) return;
       if (connection.behind > 0 || isInProgress(connection.response)) {
         connection.behind++;
-        // Node sends it after the response in progress, closes the connection then, and sends no other.
+        // Node sends this response after the one in progress, and then closes the connection.
         if (connection.behind === 1) refuse('pipelined', new HttpError('concurrency_limit', ONE_AT_A_TIME), response);
         else if (connection.behind > REQUESTS_BEHIND_MAX) request.socket.destroy();
         return;
@@ -80,8 +80,9 @@ export function connections(handle: RequestListener, log: Logger, observer?: Req
       if (!socket.writable) socket.destroy();
       else if (response === undefined || (response.writableFinished && response.req.complete))
         refuse(code, error, socket);
-      // The app responds, which may wait for the rest of the body.
       else if (!response.req.complete && !response.headersSent) {
+        // Only the app knows whether its response depends on the body, so it gets the error as that of the body (every-request.ts).
+        // Node's `request.destroy(error)` would close the connection without a response.
         response.setHeader('Connection', 'close');
         response.req.emit('error', error);
       }
@@ -105,24 +106,24 @@ export function connections(handle: RequestListener, log: Logger, observer?: Req
     },
 
     /** Resolves when no ended response is still being sent: Node's `close` would cut it off. */
-    async sent(): Promise<void> {
-      const sending = [...open].filter(([, { response }]) => isInProgress(response) && response.writableEnded);
-      if (sending.length === 0) return;
-      await Promise.all(sending.map(([socket, { response }]) => finished(socket, response)));
-      await this.sent();
+    async drain(): Promise<void> {
+      const unsent = [...open].filter(([, { response }]) => isInProgress(response) && response.writableEnded);
+      if (unsent.length === 0) return;
+      await Promise.all(unsent.map(([socket, { response }]) => finished(socket, response)));
+      await this.drain();
     },
 
     /**
      * Closes each connection once it is idle, also those that never had a request (Node's own `close` does not). Resolves
-     * once all have closed, and with them their responses, which are then logged.
+     * once all have closed. Their responses have closed then, too, and are logged.
      */
     async closeOnceIdle(): Promise<void> {
-      const closed = [...open].map(([socket, { response }]) => {
+      const all = [...open].map(([socket, { response }]) => {
         if (isInProgress(response)) response.once('finish', () => socket.destroy());
         else socket.destroy();
         return finished(socket);
       });
-      await Promise.all(closed);
+      await Promise.all(all);
     },
   };
 }

@@ -9,12 +9,12 @@ interface ErrorKind {
   readonly status: number;
   /** The `error` of the body: the status followed by two digits. Stable, since clients depend on it. */
   readonly error: number;
-  /** Words the detail of an error. */
+  /** Puts the detail of an error into words. */
   readonly message: (detail?: bigint | string) => string;
   readonly headers: HeaderFields;
 }
 
-/** @param message words the detail of an error, or is the message without a detail */
+/** @param message puts the detail of an error into words, or is the message of an error without a detail */
 function kind(error: number, message: string | ErrorKind['message'], headers: HeaderFields = {}): ErrorKind {
   const words = typeof message === 'string' ? (detail: bigint | string = message) => `${detail}` : message;
   return { status: Math.floor(error / 100), error, message: words, headers };
@@ -26,11 +26,6 @@ const RETRY_SOON = { 'Retry-After': '1' };
 const TOKEN = 'a token is a secret text that those who run this service give out, or their identity provider issues';
 const SAFE = 'sending the same request again is safe';
 
-/** The rule for the Content-Type of an operation whose body may be of these media types. */
-export function mediaTypeRule(types: readonly string[]): string {
-  return `Content-Type must be ${types.join(' or ')} in utf-8, without a Content-Encoding`;
-}
-
 /** Every error response. Each code of the domain must have a row to compile; the other codes are those of HTTP itself. */
 export const errorKinds = {
   malformed_json: kind(40000, 'the body must be JSON in valid UTF-8'),
@@ -39,7 +34,7 @@ export const errorKinds = {
   id_retired: kind(40010, (id) => `id ${id} belongs to a deleted plant`),
   body_too_large: kind(40013, 'the body is larger than the limit'),
   record_too_large: kind(40013, 'the line is larger than the limit'),
-  unsupported_media_type: kind(40015, mediaTypeRule([JSON_TYPE])),
+  unsupported_media_type: kind(40015, 'Content-Type must be a media type that the operation takes'),
   invalid_plant: kind(40022, `name must be ${fieldRules.name}`),
   invalid_request: kind(40022, 'a parameter or a header breaks its rule'),
   unknown_position: kind(40022, 'after must be the "next" of an earlier response of /changes, or now'),
@@ -94,13 +89,13 @@ export class HttpError extends Error {
 
 /** The response to anything thrown: an Error as JSON. Only expected failures show their message to the client. */
 export function errorResponse(thrown: unknown) {
-  const expected = thrown instanceof PlantStoreError || thrown instanceof HttpError ? thrown : undefined;
-  const { status, error, message, headers } = errorKinds[expected?.code ?? 'unexpected'];
-  const words = expected instanceof HttpError ? expected.message : message(expected?.detail);
+  const failure = thrown instanceof PlantStoreError || thrown instanceof HttpError ? thrown : undefined;
+  const { status, error, message, headers } = errorKinds[failure?.code ?? 'unexpected'];
+  const words = failure instanceof HttpError ? failure.message : message(failure?.detail);
   return {
     status,
     error,
-    headers: { 'Content-Type': JSON_TYPE, ...headers, ...(expected instanceof HttpError && expected.headers) },
+    headers: { 'Content-Type': JSON_TYPE, ...headers, ...(failure instanceof HttpError && failure.headers) },
     body: JSON.stringify({ error, message: words }),
   };
 }

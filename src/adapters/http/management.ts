@@ -1,12 +1,10 @@
 import Router from '@koa/router';
-import Koa from 'koa';
 import type { Logger } from 'pino';
 import { errorKinds, HttpError, JSON_TYPE } from './errors.ts';
 import { isLoopback } from './loopback.ts';
-import { everyRequest, logUncaught, refuseUnknown, setHeaders } from './middleware/every-request.ts';
+import { createApp, refuseUnknown, setHeaders } from './middleware/every-request.ts';
 import type { RequestContext, RequestMiddleware, RequestState } from './middleware/state.ts';
 import type { Readiness } from './readiness.ts';
-import type { ServedApp } from './server.ts';
 
 /**
  * For operators and orchestrators: `/live` (the process runs), `/ready` (it can serve requests) and `/metrics`.
@@ -14,19 +12,17 @@ import type { ServedApp } from './server.ts';
  * @param host where it listens
  */
 export function management(
-  { results }: Pick<Readiness, 'results'>,
+  { report }: Pick<Readiness, 'report'>,
   metrics: () => Promise<string>,
   host: string,
   log: Logger,
-): ServedApp {
+) {
   async function sendReadiness(ctx: RequestContext): Promise<void> {
-    const all = await results();
-    const texts = Object.fromEntries(all.map(({ name, text }) => [name, text]));
-    const failed = all.filter(({ isReady }) => !isReady).map(({ name }) => name);
+    const { failed, texts } = await report();
     if (failed.length === 0) return sendJson(ctx, { status: 'ready', checks: texts });
     const { status, error, headers } = errorKinds.store_unavailable;
-    const thrown = new Error(all.map(({ name, text }) => `${name}: ${text}`).join(', '));
-    ctx.state.failure = { error, thrown };
+    const reasons = Object.entries(texts).map((check) => check.join(': '));
+    ctx.state.failure = { error, thrown: new Error(reasons.join(', ')) };
     ctx.status = status;
     setHeaders(ctx.res, headers);
     sendJson(ctx, { error, message: `not ready: ${failed.join(', ')}`, status: 'not ready', checks: texts });
@@ -40,10 +36,8 @@ export function management(
     ctx.type = 'text/plain; version=0.0.4; charset=utf-8';
   });
 
-  const app = new Koa<RequestState>();
-  app.on('error', logUncaught(log));
   // Probes come every few seconds, so only failures are logged.
-  app.use(everyRequest(log, true));
+  const app = createApp(log.child({}, { level: log.isLevelEnabled('warn') ? 'warn' : log.level }));
   if (isLoopback(host)) app.use(refuseOtherHosts);
   app.use(router.routes());
   app.use(refuseUnknown('this port has /live, /ready and /metrics'));

@@ -7,14 +7,6 @@ import { setTimeout as delay } from 'node:timers/promises';
  */
 export type ReadinessCheck = () => Promise<string | undefined>;
 
-/** The result of a check. */
-interface CheckResult {
-  readonly name: string;
-  readonly isReady: boolean;
-  /** `ok` or the problem. */
-  readonly text: string;
-}
-
 /** Milliseconds: less than the second after which many probes time out, and would miss the problem. */
 const CHECK_MS_MAX = 800;
 
@@ -23,8 +15,8 @@ const RESULT_AGE_MS_MAX = 1_000;
 
 /** Whether the service should receive requests, by its checks. */
 export interface Readiness {
-  /** Runs the checks. */
-  results(): Promise<CheckResult[]>;
+  /** Runs the checks. Resolves to the names of those that failed, and to `ok` or the problem of each check, by its name. */
+  report(): Promise<{ readonly failed: readonly string[]; readonly texts: Readonly<Record<string, string>> }>;
   /** Whether all checks passed within the last second: anybody may ask, and must not load the database. */
   recently(): Promise<boolean>;
 }
@@ -33,27 +25,34 @@ export function readiness(checks: Readonly<Record<string, ReadinessCheck>>): Rea
   let askedAt = Number.NEGATIVE_INFINITY;
   let isReady: Promise<boolean>;
 
-  const results = () => Promise.all(Object.entries(checks).map(([name, check]) => resultOf(name, check)));
+  async function report() {
+    const results = await Promise.all(Object.entries(checks).map(([name, check]) => resultOf(name, check)));
+    return {
+      failed: results.flatMap(({ name, hasPassed }) => (hasPassed ? [] : name)),
+      texts: Object.fromEntries(results.map(({ name, text }) => [name, text])),
+    };
+  }
+
   return {
-    results,
+    report,
     recently() {
       const now = performance.now();
       if (now - askedAt < RESULT_AGE_MS_MAX) return isReady;
       askedAt = now;
-      isReady = results().then((all) => all.every((result) => result.isReady));
+      isReady = report().then(({ failed }) => failed.length === 0);
       return isReady;
     },
   };
 }
 
-async function resultOf(name: string, check: ReadinessCheck): Promise<CheckResult> {
+async function resultOf(name: string, check: ReadinessCheck) {
   const timeout = delay(CHECK_MS_MAX, undefined, { ref: false }).then(() => {
     throw new Error(`no response within ${CHECK_MS_MAX} ms`);
   });
   try {
     const problem = await Promise.race([check(), timeout]);
-    return { name, isReady: true, text: problem === undefined ? 'ok' : `ok, but ${problem}` };
+    return { name, hasPassed: true, text: problem === undefined ? 'ok' : `ok, but ${problem}` };
   } catch (error) {
-    return { name, isReady: false, text: error instanceof Error ? error.message : String(error) };
+    return { name, hasPassed: false, text: error instanceof Error ? error.message : String(error) };
   }
 }

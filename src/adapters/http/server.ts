@@ -5,7 +5,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type Koa from 'koa';
 import type { Logger } from 'pino';
 import { connections } from './connections.ts';
-import { HEADERS_MAX } from './middleware/every-request.ts';
 import type { RequestObserver } from './middleware/log-line.ts';
 
 /** Limits on clients, in bytes and milliseconds. */
@@ -38,7 +37,7 @@ export interface HttpServer {
 }
 
 /** A Koa app, and the observer of requests that never reach it. */
-export interface ServedApp {
+interface ServedApp {
   readonly app: Pick<Koa, 'callback'>;
   readonly observer?: RequestObserver | undefined;
 }
@@ -73,8 +72,6 @@ export async function serve(
   server.on('checkContinue', open.handle);
   server.on('checkExpectation', open.handle);
   server.on('clientError', (error, socket) => open.fail(error, socket as Socket));
-  // Node drops headers beyond this count: one more than allowed reveals that there are too many.
-  server.maxHeadersCount = HEADERS_MAX + 1;
   server.on('connection', open.add);
   server.maxConnections = maxConnections;
   server.on('drop', dropWarning(maxConnections, log));
@@ -86,16 +83,16 @@ export async function serve(
   return {
     url: urlOf(server),
     async close(timeout, acceptFor = 0) {
-      const closed = once(server, 'close');
+      const end = once(server, 'close');
       const deadline = setTimeout(() => server.close().closeAllConnections(), timeout);
       open.endAfterResponses();
       if (acceptFor > 0) await delay(acceptFor);
       // Node's close would cut off responses, so new connections are closed meanwhile.
       server.removeAllListeners('drop').maxConnections = 0;
-      await open.sent();
+      await open.drain();
       server.close();
       await open.closeOnceIdle();
-      await closed;
+      await end;
       clearTimeout(deadline);
     },
   };
@@ -103,10 +100,10 @@ export async function serve(
 
 /** Node closes connections beyond the limit without a report. */
 function dropWarning(connections: number, log: Logger): () => void {
-  let warned = Number.NEGATIVE_INFINITY;
+  let warnedAt = Number.NEGATIVE_INFINITY;
   return () => {
-    if (performance.now() - warned < WARNING_INTERVAL_MS) return;
-    warned = performance.now();
+    if (performance.now() - warnedAt < WARNING_INTERVAL_MS) return;
+    warnedAt = performance.now();
     log.warn({ connections }, 'too many connections: further ones are closed');
   };
 }

@@ -1,16 +1,19 @@
 import type { ServerResponse } from 'node:http';
 import { HttpError } from '../errors.ts';
-import type { Reply } from '../operations/responses.ts';
 
 /** Limits the concurrent requests of a kind, and with them memory and latency. Further requests are refused at once. */
 interface Limit {
   /** Reserves memory for bytes, including those that are still arriving. @throws HttpError */
-  reserve(bytes: number): void;
-  release(bytes: number): void;
+  reserve(bytes: number): Place;
+  /** How many requests have entered. */
+  count(): number;
+}
+
+interface Place {
   /** Called once the body has come, so that slow uploads of small bodies keep nobody out. @throws HttpError */
   enter(): void;
+  /** Gives everything back. */
   leave(): void;
-  count(): number;
 }
 
 /**
@@ -28,16 +31,18 @@ function limit(
     reserve(bytes) {
       if (count >= maxCount || (allBytes > 0 && allBytes + bytes > maxBytes)) throw new HttpError(refusal);
       allBytes += bytes;
-    },
-    release(bytes) {
-      allBytes -= bytes;
-    },
-    enter() {
-      if (count >= maxCount) throw new HttpError(refusal);
-      count++;
-    },
-    leave() {
-      count--;
+      let hasEntered = false;
+      return {
+        enter() {
+          if (count >= maxCount) throw new HttpError(refusal);
+          count++;
+          hasEntered = true;
+        },
+        leave() {
+          allBytes -= bytes;
+          if (hasEntered) count--;
+        },
+      };
     },
     count: () => count,
   };
@@ -86,16 +91,11 @@ export function admission(options: AdmissionOptions): Admission {
 /** Smaller bodies are not counted: the buffer of a socket holds more. */
 const SMALL_BYTES_MAX = 16 * 1024;
 
-/** Counts a body until its response closes. @throws HttpError `overloaded` or `concurrency_limit` beyond the limit */
-export function countUnread(body: Reply['body'], response: ServerResponse, { stream, unread }: Admission): void {
+/** Counts a body, or its parts, until its response closes. @throws HttpError beyond the limit */
+export function countUnread(body: string | AsyncIterable<string>, response: ServerResponse, limits: Admission): void {
   // The client may have left: then nothing is sent, and the response will not close again.
-  if (response.closed) return;
-  if (typeof body !== 'string') {
-    stream.enter();
-    response.once('close', stream.leave);
-  } else if (body.length > SMALL_BYTES_MAX) {
-    const size = Buffer.byteLength(body);
-    unread.reserve(size);
-    response.once('close', () => unread.release(size));
-  }
+  if (response.closed || (typeof body === 'string' && body.length <= SMALL_BYTES_MAX)) return;
+  const place = typeof body === 'string' ? limits.unread.reserve(Buffer.byteLength(body)) : limits.stream.reserve(0);
+  place.enter();
+  response.once('close', place.leave);
 }

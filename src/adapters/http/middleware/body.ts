@@ -16,10 +16,11 @@ export function sizeOf({ headers }: IncomingMessage, bytesMax: number): number {
   return size;
 }
 
-/** Reads a body, whatever its media type. A promise only if it has yet to come. @throws HttpError, PlantStoreError `malformed_json` */
-type BodyReader = (ctx: RequestContext) => Buffer | Promise<Buffer>;
-
-export function bodyReader(bytesMax: number): BodyReader {
+/**
+ * Creates a function that reads the body of a request, whatever its media type. It returns a promise only if the body has
+ * yet to come, and throws HttpError, or PlantStoreError `malformed_json`.
+ */
+export function bodyReader(bytesMax: number): (ctx: RequestContext) => Buffer | Promise<Buffer> {
   // In text mode without an encoding, koa-bodyparser returns the bytes. Its JSON mode parses before UTF-8 can be
   // checked, loses digits of an int64, and treats an empty body as {}. Its types leave out `encoding`.
   const textMode = { enableTypes: ['text'], extendTypes: { text: ['*/*'] }, textLimit: `${bytesMax}b`, encoding: null };

@@ -9,14 +9,13 @@ const PREFLIGHT_AGE_S_MAX = 7_200;
  * Lets pages of these origins, or of all if one is `*`, send requests and read the responses, errors included. A
  * preflight needs no token, since browsers send none with it.
  */
-export function cors(origins: readonly string[], methods: readonly string[]): RequestMiddleware {
+export function cors(origins: readonly string[]): RequestMiddleware {
   const originIfAllowed = (ctx: Context) => {
     const origin = ctx.get('Origin');
     return origins.includes(origin) ? origin : '';
   };
   return koaCors({
     origin: origins.includes('*') ? '*' : originIfAllowed,
-    allowMethods: methods.join(', '),
     // Libraries for tracing add the last three to each request of a page, which the browser would not send otherwise.
     allowHeaders:
       'Authorization, Content-Type, If-Match, If-None-Match, X-Request-Id, traceparent, tracestate, baggage',

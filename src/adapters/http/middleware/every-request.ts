@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { RouterContext } from '@koa/router';
+import Koa from 'koa';
 import type { Logger } from 'pino';
 import { errorResponse, HttpError } from '../errors.ts';
 import { logRequest, type RequestObserver } from './log-line.ts';
@@ -20,8 +21,18 @@ export function setHeaders(response: ServerResponse, headers: Readonly<Record<st
   for (const name in headers) response.setHeader(name, headers[name] as string);
 }
 
+/** Creates an app with the first middleware. Its other middleware follows, and `refuseUnknown` is the last. */
+export function createApp(log: Logger, observer?: RequestObserver): Koa<RequestState> {
+  const app = new Koa<RequestState>();
+  // Koa also reports lost connections and streams that break off, which the request's line shows, and marks these errors.
+  app.on('error', (err: { readonly headerSent?: boolean } | undefined, { state }: RequestContext) => {
+    if (err?.headerSent !== true) log.error({ requestId: state.requestId, err }, 'unexpected error without a response');
+  });
+  return app.use(everyRequest(log, observer));
+}
+
 /** Gives a request its id, responds to all errors thrown behind it, and logs a line when its response has closed. */
-export function everyRequest(log: Logger, onlyFailures: boolean, observer?: RequestObserver): RequestMiddleware {
+function everyRequest(log: Logger, observer?: RequestObserver): RequestMiddleware {
   return async (ctx, next) => {
     const { req: request, res: response } = ctx;
     const sentId = request.headers['x-request-id'];
@@ -30,7 +41,7 @@ export function everyRequest(log: Logger, onlyFailures: boolean, observer?: Requ
     ctx.state = state;
     response.setHeader('X-Request-Id', requestId);
     setHeaders(response, commonHeaders);
-    response.on('close', () => logRequest(ctx, log, onlyFailures, observer));
+    response.on('close', () => logRequest(ctx, log, observer));
     request.on('error', (error) => {
       if (error instanceof HttpError) state.unreadable = error;
     });
@@ -52,18 +63,8 @@ export function everyRequest(log: Logger, onlyFailures: boolean, observer?: Requ
   };
 }
 
-/**
- * Logs what no middleware caught: a listener for the `error` event of a Koa app. Koa also reports lost connections and
- * streams that break off, which the request's line shows, and marks these errors.
- */
-export function logUncaught(log: Logger) {
-  return (err: { readonly headerSent?: boolean } | undefined, { state }: RequestContext): void => {
-    if (err?.headerSent !== true) log.error({ requestId: state.requestId, err }, 'unexpected error without a response');
-  };
-}
-
-/** Far more than real clients send, and few enough to check quickly. */
-export const HEADERS_MAX = 200;
+/** Far more than real clients send, and few enough to check quickly. Node passes on up to a thousand. */
+const HEADERS_MAX = 200;
 
 /** RFC 3986 section 3.2.2 and 3.2.3: a name or an address, and a port. */
 const HOST = /^(?:[\w\-.~!$&'()*+,;=%]*|\[[\da-fA-F:.]+\])(?::\d*)?$/;

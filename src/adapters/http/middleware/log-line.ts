@@ -26,13 +26,10 @@ const TRACEPARENT = /^(?!ff|00.{54})[\da-f]{2}-(?!0{32})([\da-f]{32})-(?!0{16})(
 /**
  * Logs a line for a request whose response has closed. Query strings, bodies and most headers are never logged: they may
  * hold secrets.
- *
- * @param onlyFailures whether to log failures only
  */
 export function logRequest(
   { req, res, state }: Pick<RequestContext, 'req' | 'res' | 'state'>,
   log: Logger,
-  onlyFailures: boolean,
   observer?: RequestObserver,
 ): void {
   const { startedAt, requestId, operation, access, failure } = state;
@@ -41,9 +38,9 @@ export function logRequest(
   const status = res.headersSent ? res.statusCode : undefined;
   const error = failure?.error;
   observer?.requestEnded(operation, status, error, milliseconds);
-  // The status does not tell: a stream can break off after its 200.
+  // The status does not show it: a stream can break off after its 200.
   const isFailure = error !== undefined && error >= 50_000;
-  if (!isFailure && (onlyFailures || !log.isLevelEnabled('info'))) return;
+  if (!isFailure && !log.isLevelEnabled('info')) return;
   const { traceparent } = req.headers;
   const trace = typeof traceparent === 'string' ? TRACEPARENT.exec(traceparent) : null;
   const members = {

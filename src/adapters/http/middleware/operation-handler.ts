@@ -48,20 +48,15 @@ export function operationHandler(
     const size = body === undefined ? 0 : sizeOf(request, body.bytesMax);
 
     let result: unknown;
-    const limit = limits[operation.limits?.(query) ?? (permission === 'read' ? 'read' : 'write')];
-    limit.reserve(size);
+    const place = limits[operation.limits?.(query) ?? (permission === 'read' ? 'read' : 'write')].reserve(size);
     try {
       const content = body?.parse(await readBody(ctx));
-      limit.enter();
-      try {
-        const signal = () => closing(response);
-        const input = { path, query, precondition, type, bodyType, body: content, httpVersion, signal };
-        result = await operation.handle(input);
-      } finally {
-        limit.leave();
-      }
+      place.enter();
+      const signal = () => closing(response);
+      const input = { path, query, precondition, type, bodyType, body: content, httpVersion, signal };
+      result = await operation.handle(input);
     } finally {
-      limit.release(size);
+      place.leave();
     }
 
     if (kind === undefined) {

@@ -1,7 +1,8 @@
-import { ErrorBody } from '../../../formats/schemas.ts';
+import Type from 'typebox';
+import { fieldRules } from '../../../domain/plant.ts';
 import { errorKinds } from '../errors.ts';
 import type { Operation } from '../operations/operation.ts';
-import type { Parameters } from '../operations/parameters.ts';
+import type { Parameter } from '../operations/parameters.ts';
 import { webhooks } from './webhooks.ts';
 
 /** The OpenAPI 3.1.0 document of the operations, generated from the schemas that validate requests. */
@@ -45,35 +46,34 @@ export function openApiDocument(operations: readonly Operation[], baseUrl: strin
   };
 }
 
-const preconditionHeaders = [
-  ['If-Match', 'the ETag, with its quotes, that the plant must still have, or several, or *'],
-  ['If-None-Match', 'the ETag, with its quotes, that the plant must not have, or several, or * for any'],
-].map(([name, description]) => ({ name, in: 'header', required: false, description, schema: { type: 'string' } }));
+/** A parameter or a header that is a text. */
+const text = (description: string) => ({ description, schema: { type: 'string' } });
+
+const preconditionHeaders = parametersIn('header', {
+  'If-Match': text('the ETag, with its quotes, that the plant must still have, or several, or *'),
+  'If-None-Match': text('the ETag, with its quotes, that the plant must not have, or several, or * for any'),
+});
 
 function parametersOf({ parameters = {}, query = {}, isConditional }: Operation): object[] | undefined {
-  const parametersIn = (location: 'path' | 'query', parameters: Parameters) =>
-    Object.entries(parameters).map(([name, { description, example, schema }]) => ({
-      name,
-      in: location,
-      required: location === 'path',
-      description,
-      example,
-      schema,
-    }));
   const headers = isConditional ? preconditionHeaders : [];
   const all = [...parametersIn('path', parameters), ...parametersIn('query', query), ...headers];
   return all.length > 0 ? all : undefined;
+}
+
+type Documentation = Pick<Parameter<unknown>, 'description' | 'example' | 'schema'>;
+
+function parametersIn(location: 'path' | 'query' | 'header', all: Readonly<Record<string, Documentation>>): object[] {
+  return Object.entries(all).map(([name, { description, example, schema }]) => {
+    return { name, in: location, required: location === 'path', description, example, schema };
+  });
 }
 
 function successResponses({ method, response }: Operation): Record<number, object> {
   if (response === undefined) return { 204: { description: 'done' } };
   const isRead = method === 'GET';
   const allow = isRead && { Allow: 'what the token permits here: methods, separated by commas' };
-  const descriptions = Object.entries({ ...response.headers, ...allow }).map(([name, description]) => [
-    name,
-    { description, schema: { type: 'string' } },
-  ]);
-  const headers = descriptions.length > 0 ? Object.fromEntries(descriptions) : undefined;
+  const all = Object.entries({ ...response.headers, ...allow }).map(([name, description]) => [name, text(description)]);
+  const headers = all.length > 0 ? Object.fromEntries(all) : undefined;
   const [schema] = Object.values(response.content);
   return {
     200: { description: `${schema && titleOf(schema)} response`, headers, content: contentOf(response.content) },
@@ -94,12 +94,27 @@ function errorResponses({ method, statuses = [] }: Operation): Record<number, ob
 const codesByNumber = Map.groupBy(Object.entries(errorKinds), ([, { error }]) => error);
 const numbers = [...codesByNumber].map(([error, [[code = ''] = []]]) => `${error} ${code.replaceAll('_', ' ')}`);
 
+const ErrorBody = Type.Object(
+  {
+    error: Type.Integer({
+      format: 'int32',
+      description: 'the HTTP status followed by two digits that identify the error',
+      examples: [40022],
+    }),
+    message: Type.String({
+      description: 'what is wrong and how to fix it, for people',
+      examples: [`name must be ${fieldRules.name}`],
+    }),
+  },
+  { title: 'Error' },
+);
+
 /** Every error of every operation, in the one shape of the contract. */
 const error = {
   description: `An error, by its number: ${numbers.join(', ')}. The number begins with the status.`,
   headers: {
-    'WWW-Authenticate': { description: 'with 401 and 403', schema: { type: 'string' } },
-    'Retry-After': { description: 'with 503: seconds', schema: { type: 'string' } },
+    'WWW-Authenticate': text('with 401 and 403'),
+    'Retry-After': text('with 503: seconds'),
   },
   content: { 'application/json': { schema: ErrorBody } },
 };

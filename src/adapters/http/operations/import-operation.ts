@@ -1,7 +1,6 @@
 import Type from 'typebox';
 import type { UseCases } from '../../../application/use-cases.ts';
 import type { Added } from '../../../domain/plant.ts';
-import { jsonText } from '../../../formats/exact-json.ts';
 import { RECORDS_MAX, readRecords } from '../../../formats/plant-records.ts';
 import { Count, Int64, NewPlant } from '../../../formats/schemas.ts';
 import { errorKinds, HttpError } from '../errors.ts';
@@ -90,7 +89,7 @@ export function importOperation({ importPlants }: Pick<UseCases, 'importPlants'>
       if (replaces && idsFrom !== undefined) throw new HttpError('invalid_request', message);
     },
     body: { content, bytesMax, advice: ADVICE, parse: (bytes: Buffer) => bytes },
-    response: jsonResponse(ImportResult, jsonText),
+    response: jsonResponse(ImportResult),
     async handle({ body, bodyType, query: { existing, idsFrom, check: isCheck = false } }) {
       const replaces = existing === 'replace';
       const isCsv = bodyType === CSV_TYPE;

@@ -1,26 +1,15 @@
-import Type from 'typebox';
 import type { UseCases } from '../../../application/use-cases.ts';
-import { isStorableText, MAX_LENGTH } from '../../../domain/plant.ts';
+import { MAX_LENGTH } from '../../../domain/plant.ts';
 import { separators } from '../../../formats/csv.js';
-import { jsonText } from '../../../formats/exact-json.ts';
 import { Changes, PlantCount, PlantList, TagList } from '../../../formats/schemas.ts';
 import { HttpError, JSON_TYPE } from '../errors.ts';
 import { type Operation, operation } from './operation.ts';
-import { choice, cursor, DEFAULT_LIMIT, decimal, type Parameter, pageLimit } from './parameters.ts';
+import { choice, cursor, decimal, type Parameter, storableText } from './parameters.ts';
 import { idParameter, plantsGroup } from './plant-operations.ts';
 import { CSV_TYPE, jsonResponse, listResponse } from './responses.ts';
 
-function textFilter(description: string, lengthMax: number): Parameter<string> {
-  return {
-    description,
-    mustBe: `a string of at most ${lengthMax} characters without U+0000`,
-    schema: Type.String({ maxLength: lengthMax }),
-    parse: (text) => (isStorableText(text, lengthMax) ? text : undefined),
-  };
-}
-
-const tagFilter = textFilter('only plants with exactly this tag, which may be empty', MAX_LENGTH.tag);
-const nameFilter = textFilter(
+const tagFilter = storableText('only plants with exactly this tag, which may be empty', MAX_LENGTH.tag);
+const nameFilter = storableText(
   'only plants whose names contain this text, letters of either case alike: `rosa` is in `Primrosa` and in `Rosa ' +
     'canina`. There is no index, so a page that has been searched for a second ends early, perhaps empty, with a Link',
   100,
@@ -39,6 +28,14 @@ const LIMIT = { description: 'the largest number of plants to send; without it, 
 const NEEDS_CHUNKS =
   'a stream of lines needs the chunks of HTTP/1.1, which show whether it is complete: ' +
   'use HTTP/1.1, a smaller limit or application/json';
+
+/** The items of a page, unless its request has a limit. */
+const DEFAULT_LIMIT = 100;
+
+function pageLimit(items: string): Parameter<number> {
+  const description = `the largest number of ${items} to send; ${DEFAULT_LIMIT} if it is not given`;
+  return decimal({ description, example: DEFAULT_LIMIT }, 1, 1_000);
+}
 
 /** Encodes a tag as a text for URLs that is never empty. */
 const placeOf = (tag: string) => `t${Buffer.from(tag).toString('base64url')}`;
@@ -150,7 +147,7 @@ export function listOperations({ listPlants, countPlants, listTags, readChanges 
         limit: pageLimit('changes'),
         wait: decimal({ description: 'how many seconds to wait for a change if nothing is new' }, 0, 30),
       },
-      response: jsonResponse(Changes, jsonText),
+      response: jsonResponse(Changes),
       statuses: [410, 501],
       limits: () => 'wait',
       handle: ({ query: { after, limit = DEFAULT_LIMIT, wait = 0 }, signal }) =>

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { MIMEType } from 'node:util';
-import { HttpError, mediaTypeRule } from '../errors.ts';
+import { HttpError, JSON_TYPE } from '../errors.ts';
 
 /**
  * The media type of a body, without its parameters.
@@ -10,13 +10,14 @@ import { HttpError, mediaTypeRule } from '../errors.ts';
  * @throws HttpError `unsupported_media_type`, also for a charset that is not UTF-8 or ASCII
  */
 export function sentType(
-  { 'content-type': sent = '', 'content-encoding': coding }: IncomingHttpHeaders,
+  { 'content-type': contentType = '', 'content-encoding': coding }: IncomingHttpHeaders,
   types: readonly string[],
   advice = '',
 ): string {
-  const type = sent === 'application/json' ? sent : inUtf8(sent);
+  const type = contentType === JSON_TYPE ? JSON_TYPE : inUtf8(contentType);
   if (type !== undefined && types.includes(type) && coding === undefined) return type;
-  throw new HttpError('unsupported_media_type', mediaTypeRule(types) + advice);
+  const rule = `Content-Type must be ${types.join(' or ')} in utf-8, without a Content-Encoding`;
+  throw new HttpError('unsupported_media_type', rule + advice);
 }
 
 /** The type without its parameters; undefined if it is malformed, or has another charset. */
@@ -35,16 +36,12 @@ function inUtf8(contentType: string): string | undefined {
  * undefined if it accepts none. Only the weight of a range counts, since these types have no parameters.
  */
 export function preferredType(accept: string | undefined, types: readonly string[]): string | undefined {
-  const ranges = (accept?.trim() || '*/*')
-    .toLowerCase()
-    .split(',')
-    .map((range) => range.split(';').map((part) => part.trim()));
-  const weights = new Map(
-    ranges.map(([range, ...parameters]) => {
-      const weight = parameters.find((parameter) => parameter.startsWith('q='));
-      return [range, weight === undefined ? 1 : Number(weight.slice(2)) || 0];
-    }),
-  );
+  const weights = new Map<string, number>();
+  for (const element of (accept?.trim() || '*/*').toLowerCase().split(',')) {
+    const [range = '', ...parameters] = element.split(';').map((part) => part.trim());
+    const weight = parameters.find((parameter) => parameter.startsWith('q='));
+    weights.set(range, weight === undefined ? 1 : Number(weight.slice(2)) || 0);
+  }
   // The most specific range that matches counts.
   const weightOf = (type: string) =>
     weights.get(type) ?? weights.get(type.replace(/\/.*/, '/*')) ?? weights.get('*/*') ?? 0;

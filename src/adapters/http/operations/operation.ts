@@ -1,9 +1,6 @@
-import type { Static, TObject, TSchema } from 'typebox';
+import type { TSchema } from 'typebox';
 import type { Permission, Permissions } from '../../../application/permissions.ts';
 import type { Precondition } from '../../../domain/precondition.ts';
-import { jsonParser } from '../../../formats/json-parser.ts';
-import { MAX_PLANT_BYTES } from '../../../formats/schemas.ts';
-import { JSON_TYPE } from '../errors.ts';
 import type { Admission } from '../middleware/admission.ts';
 import type { Parameters, Values } from './parameters.ts';
 import type { ResponseKind } from './responses.ts';
@@ -16,11 +13,6 @@ interface RequestBody<Body> {
   /** What clients should do about another media type, or an unknown parameter. */
   readonly advice?: string;
   readonly parse: (bytes: Buffer) => Body;
-}
-
-/** A JSON object that the schema describes. */
-export function jsonBody<Schema extends TObject>(schema: Schema): RequestBody<Static<Schema>> {
-  return { content: { [JSON_TYPE]: schema }, bytesMax: MAX_PLANT_BYTES, parse: jsonParser(schema) };
 }
 
 /** What an operation gets of a request. */
@@ -60,9 +52,9 @@ export interface Operation<
   readonly query?: Query;
   /** Whether it honours the headers `If-Match` and `If-None-Match`. */
   readonly isConditional?: boolean;
-  /** Undefined if it takes none. */
+  /** Undefined if the operation takes no body. */
   readonly body?: RequestBody<Body>;
-  /** Undefined for 204 without a body. */
+  /** Undefined if the response is 204, without a body. */
   readonly response?: ResponseKind<Result>;
   /** The error statuses that not every operation has. */
   readonly statuses?: readonly number[];

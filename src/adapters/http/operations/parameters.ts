@@ -1,4 +1,5 @@
 import Type, { type TSchema } from 'typebox';
+import { isStorableText } from '../../../domain/plant.ts';
 import { HttpError } from '../errors.ts';
 
 /** A parameter in a path or a query: its documentation and its parser. */
@@ -24,12 +25,12 @@ export type Values<All extends Parameters> = {
 
 /** A number in decimal digits. */
 export function decimal(
-  described: Pick<Parameter<number>, 'description' | 'example'>,
+  documentation: Pick<Parameter<number>, 'description' | 'example'>,
   minimum: number,
   maximum: number,
 ): Parameter<number> {
   return {
-    ...described,
+    ...documentation,
     mustBe: `an integer from ${minimum} to ${maximum} in decimal digits`,
     schema: Type.Integer({ format: 'int32', minimum, maximum }),
     parse: (text) =>
@@ -37,13 +38,14 @@ export function decimal(
   };
 }
 
-/** Items in a page by default. */
-export const DEFAULT_LIMIT = 100;
-
-/** The parameter for the most items in a page. */
-export function pageLimit(what: string): Parameter<number> {
-  const description = `the largest number of ${what} to send; ${DEFAULT_LIMIT} if it is not given`;
-  return decimal({ description, example: DEFAULT_LIMIT }, 1, 1_000);
+/** A text that a plant may have. */
+export function storableText(description: string, lengthMax: number): Parameter<string> {
+  return {
+    description,
+    mustBe: `a string of at most ${lengthMax} characters without U+0000`,
+    schema: Type.String({ maxLength: lengthMax }),
+    parse: (text) => (isStorableText(text, lengthMax) ? text : undefined),
+  };
 }
 
 /** Where a page continues: text that clients receive and send unchanged. */
@@ -66,15 +68,15 @@ export function flag(description: string): Parameter<boolean> {
   return { description, mustBe: 'false or true', schema: Type.Boolean(), parse };
 }
 
-/** Decoded parameters, by name. */
-type Texts = Readonly<Record<string, string>>;
-
 /**
- * Parses parameters; absent ones have no value.
+ * Parses decoded parameters; absent ones have no value.
  *
  * @throws HttpError `invalid_request`, naming the first parameter that breaks its rule, and the rule
  */
-export function parseParameters(parameters: Parameters = {}, texts: Texts): Values<Parameters> {
+export function parseParameters(
+  parameters: Parameters = {},
+  texts: Readonly<Record<string, string>>,
+): Values<Parameters> {
   const values: Record<string, unknown> = {};
   for (const [name, { mustBe, parse }] of Object.entries(parameters)) {
     const text = texts[name];
@@ -99,8 +101,8 @@ export function parseQuery(parameters: Parameters | undefined, query: string, ad
   for (const [name, text] of new URLSearchParams(inUtf8(query))) {
     if (!Object.hasOwn(parameters, name)) {
       const names = Object.keys(parameters);
-      const allowed = names.length > 0 ? `only ${names.join(', ')}` : 'no parameters';
-      const message = `${JSON.stringify(name)} is unknown: the query may have ${allowed}${advice}`;
+      const rule = `the query may have ${names.length > 0 ? `only ${names.join(', ')}` : 'no parameters'}`;
+      const message = `${JSON.stringify(name)} is unknown: ${rule}${advice}`;
       throw new HttpError('invalid_request', message);
     }
     if (texts[name] !== undefined) throw new HttpError('invalid_request', `${name} must be given once only`);

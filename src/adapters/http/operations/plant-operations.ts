@@ -1,17 +1,25 @@
+import type { TObject } from 'typebox';
 import type { UseCases } from '../../../application/use-cases.ts';
 import { PlantStoreError } from '../../../domain/errors.ts';
+import { jsonParser } from '../../../formats/json-parser.ts';
 import { decimalId } from '../../../formats/plant-id.ts';
-import { ChangedPlant, NewPlant, Plant, PlantId, sameIdRule } from '../../../formats/schemas.ts';
-import { jsonBody, type Operation, operation } from './operation.ts';
+import { ChangedPlant, Int64, MAX_PLANT_BYTES, NewPlant, Plant, sameIdRule } from '../../../formats/schemas.ts';
+import { JSON_TYPE } from '../errors.ts';
+import { type Operation, operation } from './operation.ts';
 import type { Parameter } from './parameters.ts';
 import { jsonResponse, plantWithETag } from './responses.ts';
 
 export const plantsGroup = { name: 'Plants', description: 'What the store keeps.' };
 
 /** An id in a path or a query. */
-export const idParameter = { ...decimalId, schema: PlantId };
+export const idParameter = { ...decimalId, schema: Int64({}) };
 
 const plantId: Parameter<bigint> = { ...idParameter, description: 'the id of the plant', example: 1 };
+
+/** A body of JSON that the schema describes. */
+function jsonBody<Schema extends TObject>(schema: Schema) {
+  return { content: { [JSON_TYPE]: schema }, bytesMax: MAX_PLANT_BYTES, parse: jsonParser(schema) };
+}
 
 /** The operations on single plants. */
 export function plantOperations(cases: UseCases): Operation[] {

@@ -1,12 +1,13 @@
 import Type, { type Static, type TSchema } from 'typebox';
 import type { NewPlant } from '../../../domain/plant.ts';
 import { csvCell, type Separator } from '../../../formats/csv.js';
+import { jsonText } from '../../../formats/exact-json.ts';
 import { plantJson } from '../../../formats/plant-json.ts';
 import { JSON_TYPE } from '../errors.ts';
 import { etagOf } from './etag.ts';
 
 /** The headers and the body of a successful response. */
-export interface Reply {
+interface Reply {
   /** Headers in addition to the common ones, or in place of them. */
   readonly headers: Readonly<Record<string, string>>;
   /** The whole body, or its parts if it is streamed. */
@@ -26,15 +27,12 @@ export interface ResponseKind<Result> {
 const NDJSON_TYPE = 'application/x-ndjson';
 export const CSV_TYPE = 'text/csv';
 
-/** A JSON value. @param write `jsonText` if ids are in it, which takes twice as long */
-export function jsonResponse<Schema extends TSchema>(
-  schema: Schema,
-  write: (value: unknown) => string = JSON.stringify,
-): ResponseKind<Static<Schema>> {
+/** A JSON value. */
+export function jsonResponse<Schema extends TSchema>(schema: Schema): ResponseKind<Static<Schema>> {
   return {
     content: { [JSON_TYPE]: schema },
     headers: {},
-    reply: (value) => ({ headers: { 'Content-Type': JSON_TYPE }, body: write(value) }),
+    reply: (value) => ({ headers: { 'Content-Type': JSON_TYPE }, body: jsonText(value) }),
   };
 }
 
@@ -57,7 +55,7 @@ const Lines = Type.String({ description: 'a NewPlant on each line' });
 const Csv = Type.String({ description: 'a line that names the columns id, name and tag, and a record for each plant' });
 
 /** A part of a list, and the URL of the next part. */
-export interface ListResult {
+interface ListResult {
   readonly first: readonly NewPlant[];
   readonly batches: AsyncIterable<readonly NewPlant[]> | undefined;
   /** Relative to the URL of the request. */

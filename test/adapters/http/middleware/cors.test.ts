@@ -44,7 +44,7 @@ describe('pages of an allowed origin', () => {
     expect([answer.status, await answer.text(), answer.headers.get('Content-Type')]).toEqual([204, '', null]);
     expect(corsHeaders(answer)).toEqual({
       'access-control-allow-origin': APP,
-      'access-control-allow-methods': 'GET, POST, PUT, DELETE',
+      'access-control-allow-methods': 'GET,HEAD,PUT,POST,DELETE,PATCH',
       'access-control-allow-headers':
         'Authorization, Content-Type, If-Match, If-None-Match, X-Request-Id, traceparent, tracestate, baggage',
       'access-control-max-age': '7200',
