@@ -49,8 +49,6 @@ export interface Metrics {
 /** Less than the second within which a scrape gets its response. */
 const SOURCE_MS_MAX = 800;
 
-const BATCH_BUCKETS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1_000];
-
 /**
  * The service's metrics beside prom-client's defaults for Node.js. Label values are a fixed set, never a path or other text
  * that clients could choose: each new value is a new series in memory.
@@ -66,7 +64,7 @@ export function prometheusMetrics(): Metrics {
   const batches = new Histogram({
     name: 'plant_store_batch_plants',
     help: 'Plants that one INSERT has created',
-    buckets: BATCH_BUCKETS,
+    buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1_000],
     registers,
   });
 
@@ -126,11 +124,8 @@ export function prometheusMetrics(): Metrics {
           }
         });
       }
-      ofEndpoints(
-        'lag_seconds',
-        'Time since this process has seen the oldest change that is not acknowledged',
-        (state) => state && waitingSeconds(state),
-      );
+      const lag = 'Time since this process has seen the oldest change that is not acknowledged';
+      ofEndpoints('lag_seconds', lag, (state) => state && waitingSeconds(state));
       ofEndpoints('parked', '1 if nothing is sent until somebody acts', (state) => Number(state?.isParked ?? true));
       return { delivered: (endpoint, plants) => deliveries.inc({ endpoint }, plants) };
     },

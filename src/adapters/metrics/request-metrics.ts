@@ -10,12 +10,13 @@ const DEFECT_STATUSES = [500, 200];
 /** Requests that wait to be counted. */
 const PENDING_MAX = 256;
 
-interface EndedRequest {
+/** Requests that ended one after another with the same labels. */
+interface Streak {
   readonly operation: string;
   /** `none` if its client had disconnected before the response. */
   readonly status: number | 'none';
   readonly error: number | '';
-  readonly milliseconds: number | undefined;
+  readonly milliseconds: (number | undefined)[];
 }
 
 /**
@@ -23,7 +24,8 @@ interface EndedRequest {
  * than one in a loop over many, so they are counted in batches, and before each scrape.
  */
 export function requestMetrics(registry: Registry) {
-  let pending: EndedRequest[] = [];
+  let pending: Streak[] = [];
+  let pendingCount = 0;
   const requests = new Counter({
     name: 'http_requests_total',
     help: 'Requests by operation, status (none: the client disconnected before the response) and error number',
@@ -42,16 +44,19 @@ export function requestMetrics(registry: Registry) {
 
   function countPending(): void {
     for (const { operation, status, error, milliseconds } of pending) {
-      requests.inc({ operation, status, error });
-      if (milliseconds !== undefined) durations.observe({ operation, status }, milliseconds / 1_000);
+      requests.inc({ operation, status, error }, milliseconds.length);
+      for (const time of milliseconds) if (time !== undefined) durations.observe({ operation, status }, time / 1_000);
     }
     pending = [];
+    pendingCount = 0;
   }
 
   return {
-    requestEnded(operation = '', status?: number, error?: number, milliseconds?: number): void {
-      pending.push({ operation, status: status ?? 'none', error: error ?? '', milliseconds });
-      if (pending.length >= PENDING_MAX) countPending();
+    requestEnded(operation = '', status: Streak['status'] = 'none', error: Streak['error'] = '', time?: number): void {
+      const last = pending.at(-1);
+      if (last?.operation === operation && last.status === status && last.error === error) last.milliseconds.push(time);
+      else pending.push({ operation, status, error, milliseconds: [time] });
+      if (++pendingCount >= PENDING_MAX) countPending();
     },
     /**
      * Lets the defects of these operations, and of requests for none, begin at 0. Prometheus sees an increase only
