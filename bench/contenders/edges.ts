@@ -66,7 +66,8 @@ async function plantStore({ level = 'info', hasMetrics = true }): Promise<string
       isReady: async () => true,
     },
     verifyToken: staticTokens({ full: [TOKEN], reading: [] }),
-    limits: { maxRequests: 1_000, maxRequestBytes: 64 * 1024 ** 2 },
+    maxRequests: 1_000,
+    maxRequestBytes: 64 * 1024 ** 2,
     ...(hasMetrics && { observer: prometheusMetrics() }),
   });
   return (await serve(served, '127.0.0.1', 0, log)).url;

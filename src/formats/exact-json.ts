@@ -1,10 +1,10 @@
-/** RFC 8259 section 6: sign, integer part, fraction, exponent. */
+/** A number (RFC 8259 section 6): its sign, integer part, fraction and exponent. */
 const JSON_NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 
 /** The number of digits of the largest int64. */
 const DIGITS_MAX = 19;
 
-/** As most clients write integers. */
+/** An integer as most clients write it. */
 const PLAIN_INTEGER = new RegExp(`^-?\\d{1,${DIGITS_MAX}}$`);
 
 /**
@@ -49,7 +49,7 @@ export function parseJson(text: string): unknown {
 }
 
 declare global {
-  /** As ECMAScript 2026 has it, and TypeScript's own types do not yet. */
+  /** ECMAScript 2026 has it. TypeScript's own types do not yet. */
   interface JSON {
     rawJSON(json: string): object;
   }

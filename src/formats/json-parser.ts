@@ -20,7 +20,7 @@ export function jsonParser<Schema extends TObject>(
   subject = 'the body',
   noteUnknown?: (names: readonly string[]) => void,
 ): (bytes: Buffer) => Static<Schema> {
-  // An id is a bigint here.
+  // The id that is checked is a bigint.
   const properties: Record<string, TSchema> = { ...schema.properties };
   if (properties.id !== undefined) properties.id = Type.BigInt();
   const validator = Compile({ ...schema, properties });

@@ -57,14 +57,14 @@ export async function startApiServer({
   observer,
 }: ApiServerOptions = {}): Promise<ApiServer> {
   const lines: string[] = [];
-  const write = (line: string) => void lines.push(line);
-  const log = pino({}, { write });
+  const log = pino({}, { write: (line: string) => void lines.push(line) });
   const server: HttpServer = await startServer(
     api({
       cases: { ...useCases({ ...fakePlants(), ...plants }), ...cases },
       verifyToken,
       bodyLimit,
-      limits: { maxRequests, maxRequestBytes },
+      maxRequests,
+      maxRequestBytes,
       maxStreams,
       maxFollowers,
       baseUrl: () => baseUrl ?? server.url,

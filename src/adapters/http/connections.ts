@@ -86,7 +86,7 @@ export function connections(handle: RequestListener, log: Logger, observer?: Req
         response.setHeader('Connection', 'close');
         response.req.emit('error', error);
       }
-      // Another response would be taken for the response to the request in progress, or for a second one to it.
+      // A client would take another response for that to the request in progress, or for a second one to it.
       else socket.destroy();
     },
 

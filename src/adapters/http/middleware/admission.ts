@@ -49,13 +49,10 @@ function limit(
 }
 
 export interface AdmissionOptions {
-  /** Apply to reads and, separately, to writes. */
-  readonly limits: {
-    /** Concurrent requests whose bodies have come. */
-    readonly maxRequests: number;
-    /** Total bytes of their bodies, including those still arriving, and of responses that clients have not read. */
-    readonly maxRequestBytes: number;
-  };
+  /** Concurrent reads and, separately, writes, whose bodies have come. */
+  readonly maxRequests: number;
+  /** Total bytes of their bodies, including those still arriving, and of responses that clients have not read. */
+  readonly maxRequestBytes: number;
   /** Concurrent streams of lists. */
   readonly maxStreams: number;
   /** Concurrent requests for changes, including those that wait for a change. */
@@ -72,9 +69,7 @@ const SEARCHES_MAX = 4;
 /** All limits, one for each kind, so that no kind keeps another out. */
 export type Admission = Readonly<Record<'read' | 'write' | 'list' | 'wait' | 'search' | 'stream' | 'unread', Limit>>;
 
-export function admission(options: AdmissionOptions): Admission {
-  const { maxStreams, maxFollowers } = options;
-  const { maxRequests, maxRequestBytes } = options.limits;
+export function admission({ maxRequests, maxRequestBytes, maxStreams, maxFollowers }: AdmissionOptions): Admission {
   return {
     read: limit('overloaded', maxRequests, maxRequestBytes),
     write: limit('overloaded', maxRequests, maxRequestBytes),

@@ -74,7 +74,7 @@ function refuseMalformed(ctx: RequestContext): void {
   const { headers, httpVersion, rawHeaders } = ctx.req;
   if (rawHeaders.length > 2 * HEADERS_MAX) throw new HttpError('headers_too_large');
   const { host, authorization, expect, 'transfer-encoding': coding } = headers;
-  // RFC 9112 section 3.2: exactly one. Node joins several values, with a space between them (server.ts).
+  // There must be exactly one (RFC 9112 section 3.2). Node joins several, with a space between them (server.ts).
   if (host === undefined ? httpVersion !== '1.0' : !HOST.test(host)) {
     throw new HttpError('malformed_request', 'the request must have one valid Host header');
   }
@@ -82,7 +82,7 @@ function refuseMalformed(ctx: RequestContext): void {
   if (authorization?.includes(', ') && (ctx.req.headersDistinct.authorization ?? []).length > 1) {
     throw new HttpError('malformed_request', 'the request must not have more than one Authorization header');
   }
-  // RFC 9112 section 6.1: a proxy in front may have taken the body for another one.
+  // A proxy in front may have seen another end of the body (RFC 9112 section 6.1).
   if (coding !== undefined && (httpVersion === '1.0' || coding.toLowerCase() !== 'chunked')) {
     const rule = 'Transfer-Encoding may only be chunked, and not over HTTP/1.0';
     throw new HttpError('malformed_request', rule, { Connection: 'close' });

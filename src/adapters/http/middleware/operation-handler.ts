@@ -64,7 +64,7 @@ export function operationHandler(
       return;
     }
     const reply = kind.reply(result, type);
-    // Without room for the response this throws 503, even if a change is done: it is as safe to repeat.
+    // Without room for the response, this throws 503 even after a change. The change may safely be sent again.
     countUnread(reply.body, response, limits);
     setHeaders(response, reply.headers);
     if (isRead) response.setHeader('Allow', allowOf(onPath, permissions));

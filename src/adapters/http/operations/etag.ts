@@ -51,7 +51,7 @@ function opaqueTag(etag: string): string {
   return etag.replace(/^W\//, '');
 }
 
-/** RFC 9110 section 8.8.3. */
+/** Entity tags (RFC 9110 section 8.8.3). */
 const TAGS = /(?:W\/)?"[!#-~\x80-\xff]*"/g;
 
 function tagsIn(header: string): readonly string[] {

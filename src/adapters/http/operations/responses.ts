@@ -95,7 +95,7 @@ export function listResponse(list: TSchema): ResponseKind<ListResult> {
 /** Writes a list in a media type, in parts. */
 function listFormat(type: string | undefined, separator: Separator) {
   if (type === CSV_TYPE) {
-    // RFC 4180 section 3.
+    // Both parameters are those of RFC 4180 section 3.
     const contentType = `${CSV_TYPE}; charset=utf-8; header=present`;
     // The import reads this back: an empty cell is no tag, "" an empty tag. Nothing is escaped against formulas.
     const record = ({ id, name, tag }: NewPlant) =>
