@@ -2,13 +2,13 @@ import { createInterface } from 'node:readline/promises';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { importReport } from './cli/import-report.ts';
-import { readList, type Said, saveRefused } from './cli/list-source.ts';
+import { type ListOptions, readList, saveRefused } from './cli/list-source.ts';
 import { namesOfPlants, RUN_AGAIN, remoteService } from './cli/remote-service.ts';
 import { inOwnFolder, runCommand } from './cli/run-command.ts';
 import { decimalId } from './formats/plant-id.ts';
 import { bounded, visible } from './formats/shown.ts';
 import { batchesOf, outcomeOf, type Result } from './lists/batches.js';
-import { folded, parseExactly, recordsOf } from './lists/records.js';
+import { parseExactly, recordsOf } from './lists/records.js';
 import { say } from './runtime/say.ts';
 import { stopRequest } from './runtime/signals.ts';
 
@@ -47,13 +47,12 @@ await runCommand('import', USAGE, importArguments, async (options) => {
   process.exitCode = stop.reason;
 });
 
-interface Options extends Pick<Said, 'encoding' | 'sheet' | 'columns'> {
+interface Options extends ListOptions {
   readonly path: string;
   readonly idsFrom: bigint | undefined;
-  readonly addsSameNames: boolean;
-  readonly replaces: boolean;
-  readonly isCheck: boolean;
-  readonly isConfirmed: boolean;
+  readonly sameName: string | undefined;
+  readonly check: boolean;
+  readonly yes: boolean;
 }
 
 /** @throws Error, saying what is wrong with the command line */
@@ -62,14 +61,7 @@ function importArguments(args: string[]): Options {
   const texts = { encoding: text, sheet: text, columns: text, 'ids-from': text, 'same-name': text };
   const options = { ...texts, replace: flag, check: flag, yes: flag };
   const { values, positionals } = parseArgs({ args, allowPositionals: true, options });
-  const {
-    replace: replaces,
-    check: isCheck,
-    yes: isConfirmed,
-    'ids-from': from,
-    'same-name': sameName,
-    ...said
-  } = values;
+  const { 'ids-from': from, 'same-name': sameName, replace: replaces, ...flags } = values;
   const [path] = positionals;
   if (path === undefined || positionals.length > 1) throw new Error('name one list: a file, or - for standard input');
   const idsFrom = from === undefined ? undefined : decimalId.parse(from);
@@ -78,54 +70,48 @@ function importArguments(args: string[]): Options {
   if (sameName !== undefined && idsFrom === undefined) throw new Error('--same-name is for lists with --ids-from');
   if (replaces && idsFrom !== undefined)
     throw new Error('--replace is for lists with ids: the numbers of --ids-from could be those of any other plants');
-  return { ...said, path, idsFrom, addsSameNames: sameName === 'add', replaces, isCheck, isConfirmed };
+  return { ...flags, path, idsFrom, sameName, replaces, isNumbered: idsFrom !== undefined };
 }
 
 /** @returns the exit code */
-async function run(options: Options): Promise<number> {
-  const { path, idsFrom, replaces, isCheck } = options;
+async function run({ path, idsFrom, sameName, check, yes, ...options }: Options): Promise<number> {
   const send = remoteService(stop);
-  const isNumbered = idsFrom !== undefined;
   const file = path === '-' ? path : inOwnFolder('import', path);
-  const { text, layout, description, refuseChanged } = await readList(file, { ...options, isNumbered }, stop);
+  const { text, layout, description, refuseChanged } = await readList(file, options, stop);
   const records = () => recordsOf(text, layout, idsFrom);
   say(description);
   const firstPlants = records().filter(({ line }) => line);
   for (const { row, line = '' } of firstPlants.take(5)) say(`row ${row}: ${visible(bounded(line))}`);
-  const storedNames = isNumbered && !options.addsSameNames ? await namesOfPlants(send) : undefined;
+  const storedNames = options.isNumbered && sameName !== 'add' ? await namesOfPlants(send) : undefined;
 
   /** Sends the list, or has it checked. @returns how many records were refused */
   async function sendAll(isCheck: boolean): Promise<number> {
-    const query = new URLSearchParams({ existing: replaces ? 'replace' : 'keep', check: `${isCheck}` });
-    const names = storedNames && new Set(storedNames);
-    // A name that comes again in the list is left out, too.
-    const isLeftOut = ({ name = '' }) => names !== undefined && names.size === names.add(folded(name)).size;
-    const batches = batchesOf(records(), isLeftOut);
+    const query = new URLSearchParams({ existing: options.replaces ? 'replace' : 'keep', check: `${isCheck}` });
+    const batches = batchesOf(records(), storedNames);
     const { add, end, refusedTexts } = importReport(send, text.length);
     try {
       for (let next = batches.next(); !next.done && !stop.aborted; ) {
         const batch = next.value;
         refuseChanged();
-        const answer = batch.sent.length > 0 ? send(`/import?${query}`, batch.lines) : undefined;
+        const response = batch.sent.length > 0 ? send(`/import?${query}`, batch.lines) : undefined;
         // The next batch is made while this one is away. If it cannot be, that is thrown once this one is counted.
         const ahead = nextTurn().then(() => batches.next());
         ahead.catch(() => {});
-        await add(batch, outcomeOf(batch, answer && (parseExactly(await answer) as Result)));
+        await add(outcomeOf(batch, response && (parseExactly(await response) as Result)));
         next = await ahead;
       }
     } finally {
       end(isCheck);
       const name = path === '-' ? inOwnFolder('import', 'stdin') : file;
-      const [type, head] = layout ? (['csv', `\uFEFF${layout.head}`] as const) : (['ndjson', ''] as const);
-      if (!isCheck && refusedTexts.length > 0) saveRefused(name, type, head + refusedTexts.join(''));
+      if (!isCheck) saveRefused(name, layout, refusedTexts.join(''));
     }
     return refusedTexts.length;
   }
 
   // A terminal whose input is the list cannot answer.
-  const isAsking = !options.isConfirmed && process.stdin.isTTY && process.stderr.isTTY;
-  const refused = isCheck || isAsking ? await sendAll(true) : 0;
-  if (isCheck) return refused > 0 ? 2 : 0;
+  const isAsking = !yes && process.stdin.isTTY && process.stderr.isTTY;
+  const refused = check || isAsking ? await sendAll(true) : 0;
+  if (check) return refused > 0 ? 2 : 0;
   if (isAsking && !(await isAccepted())) {
     say('Nothing is stored.');
     return 1;

@@ -1,5 +1,5 @@
 import { shown, visible } from '../formats/shown.ts';
-import type { Batch, Outcome, Refused } from '../lists/batches.js';
+import type { Outcome, Refused } from '../lists/batches.js';
 import { folded } from '../lists/records.js';
 import { say } from '../runtime/say.ts';
 import { formatCount, showProgress } from './progress.ts';
@@ -26,7 +26,7 @@ export function importReport(send: Send, textLength: number) {
   }
   return {
     refusedTexts,
-    async add(batch: Batch, { refused, changes = [], ...outcome }: Outcome): Promise<void> {
+    async add({ refused, changes = [], ...outcome }: Outcome): Promise<void> {
       for (const name of outcome.ignored.filter((name) => !ignored.has(name))) {
         ignored.add(name);
         say(`The field ${shown(name)} is ignored.`);
@@ -36,13 +36,13 @@ export function importReport(send: Send, textLength: number) {
       for (const { before, after } of changes.slice(0, Math.max(CHANGES_MAX - changed, 0)))
         say(`${after.id}: ${plantText(before)} would become ${plantText(after)}`);
       for (const name of ['created', 'changed', 'unchanged'] as const) counts[name] += outcome[name];
-      counts.unchanged += batch.leftOut;
+      counts.unchanged += outcome.leftOut;
       counts.refused += refused.length;
       records += outcome.records;
-      size += batch.size;
-      leftOut += batch.leftOut;
+      size += outcome.size;
+      leftOut += outcome.leftOut;
       changed += changes.length;
-      for (const { raw } of refused) refusedTexts.push(raw.endsWith('\n') ? raw : `${raw}\n`);
+      for (const { raw } of refused) refusedTexts.push(raw);
     },
     end(isCheck: boolean): void {
       hideProgress();

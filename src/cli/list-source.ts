@@ -1,13 +1,13 @@
 import { createReadStream, statSync, writeFileSync } from 'node:fs';
 import { addAbortSignal } from 'node:stream';
 import { shown, visible } from '../formats/shown.ts';
-import { type Layout, type Said as SaidOfColumns, understand } from '../lists/columns.js';
+import { type ColumnOptions, type Layout, understand } from '../lists/columns.js';
 import { decodedList, MAX_BYTES } from '../lists/encodings.js';
 import { sheetText } from '../lists/workbooks.js';
 import { RUN_AGAIN } from './remote-service.ts';
 
 /** What a person says about a list. */
-export interface Said extends SaidOfColumns {
+export interface ListOptions extends ColumnOptions {
   readonly encoding?: string | undefined;
   readonly sheet?: string | undefined;
 }
@@ -20,24 +20,13 @@ const ADVICE = {
   'ids-from': 'Name the column of ids in --columns id=..., or number the list with --ids-from N.',
 };
 
-/** A list as it was understood. */
-interface List {
-  readonly text: string;
-  /** Undefined if it has lines of JSON. */
-  readonly layout: Layout | undefined;
-  /** What was taken, in words. */
-  readonly description: string;
-  /** @throws Error once the file has changed: the last record that was read may be half of one */
-  refuseChanged(): void;
-}
-
 /**
- * Reads a whole list.
+ * Reads a whole list. `layout` is undefined if it has lines of JSON, and `description` says what was taken.
  *
  * @param file - for standard input
  * @throws Error that names the option which says what the list does not show
  */
-export async function readList(file: string, said: Said, stop: AbortSignal): Promise<List> {
+export async function readList(file: string, options: ListOptions, stop: AbortSignal) {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of addAbortSignal(stop, file === '-' ? process.stdin : createReadStream(file))) {
@@ -45,13 +34,14 @@ export async function readList(file: string, said: Said, stop: AbortSignal): Pro
     size += chunk.length;
     if (size > MAX_BYTES) break;
   }
+  /** @throws Error once the file has changed: the last record that was read may be half of one */
   function refuseChanged(): void {
     const now = file === '-' ? undefined : statSync(file);
     if (!now?.isFile() || now.size === size) return;
     throw new Error(`${file} has changed since it was read, and was not imported to its end. ${RUN_AGAIN}`);
   }
   try {
-    return { ...(await understandList(Buffer.concat(chunks), said)), refuseChanged };
+    return { ...(await understandList(Buffer.concat(chunks), options)), refuseChanged };
   } catch (error) {
     const { message, cause } = error as Error;
     const lines = [...message.split('\n').map(visible), ADVICE[cause as keyof typeof ADVICE] ?? ''];
@@ -60,13 +50,13 @@ export async function readList(file: string, said: Said, stop: AbortSignal): Pro
 }
 
 /** @throws Error of the reader, whose cause is the option that says what the list does not show */
-export async function understandList(bytes: Buffer, said: Said) {
+export async function understandList(bytes: Buffer, options: ListOptions) {
   // The library is loaded with the first workbook.
   const library = () => import('read-excel-file/node');
-  const sheet = await sheetText(bytes, async (options) => (await library()).default(bytes, options), said.sheet);
+  const sheet = await sheetText(bytes, async (how) => (await library()).default(bytes, how), options.sheet);
   const { text, encoding } =
-    sheet === undefined ? decodedList(bytes, said.encoding) : { text: sheet, encoding: '.xlsx' };
-  const layout = /^\s*[{[]/.test(text) ? undefined : understand(text, said);
+    sheet === undefined ? decodedList(bytes, options.encoding) : { text: sheet, encoding: '.xlsx' };
+  const layout = /^\s*[{[]/.test(text) ? undefined : understand(text, options);
   if (layout?.doubt) throw layout.doubt;
   const description = `The list is in ${encoding}. ${layout ? columnsOf(layout) : 'It has lines of JSON.'}`;
   return { text, layout, description };
@@ -77,19 +67,21 @@ function columnsOf({ header, names, id, name, tag }: Layout): string {
   const call = (columns: readonly number[]) => columns.map((n) => shown(names[n] ?? '')).join(' and ');
   const roles = Object.entries({ id: [id], name, tag: [tag] }).filter(([, [first = -1]]) => first >= 0);
   const columns = roles.map(([role, columns]) => `${call(columns)} is the ${role}`).join(', ');
-  const ignored = names.flatMap((own, n) => (own === '' || [id, tag, ...name].includes(n) ? [] : shown(own)));
+  const ignored = names.flatMap((text, n) => (text === '' || [id, tag, ...name].includes(n) ? [] : shown(text)));
   const rest = ignored.length > 0 ? `, and nothing is ${ignored.join(', ')}` : '';
   return `${header === 0 ? 'No row' : `Row ${header}`} names the columns: ${columns}${rest}.`;
 }
 
 /**
- * Writes the records that were refused, as they were, in UTF-8. A file of that name, which may be an earlier one that has been
- * corrected since, stays: then it is NAME.2.csv, NAME.3.csv and so on.
+ * Writes the records that were refused, if there are any, as they were, in UTF-8. A file of that name, which may be an earlier one
+ * that has been corrected since, stays: then it is NAME.2.csv, NAME.3.csv and so on.
  *
  * @throws Error if they cannot be written; it shows them
  */
-export function saveRefused(name: string, type: 'csv' | 'ndjson', text: string, number = 1): void {
-  const file = `${name}.rejected.${number === 1 ? '' : `${number}.`}${type}`;
+export function saveRefused(name: string, layout: Layout | undefined, records: string, number = 1): void {
+  if (records === '') return;
+  const text = layout ? `\uFEFF${layout.head}${records}` : records;
+  const file = `${name}.rejected.${number === 1 ? '' : `${number}.`}${layout ? 'csv' : 'ndjson'}`;
   try {
     // Exclusively, so that no link is followed and nothing is overwritten.
     writeFileSync(file, text, { flag: 'wx' });
@@ -97,6 +89,6 @@ export function saveRefused(name: string, type: 'csv' | 'ndjson', text: string, 
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (code !== 'EEXIST') throw new Error(`These refused records cannot be written (${message}):\n${text}`);
-    saveRefused(name, type, text, number + 1);
+    saveRefused(name, layout, records, number + 1);
   }
 }

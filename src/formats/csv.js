@@ -10,28 +10,51 @@ export function csvCell(/** @type {string} */ text, /** @type {string} */ separa
   return mustQuote ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
+/**
+ * A record, as it stands in a text that has it up to `end`. `row` counts records from 1, also blank ones. A cell is undefined if
+ * it is empty without quotes. `problem` says what is wrong with the quotes of the record.
+ *
+ * @typedef {{ row: number, raw: string, end: number, cells: (string | undefined)[], problem: 'open' | 'misplaced' | undefined }} Row
+ */
+
+/**
+ * Reads records one after another: of CSV, or lines, which have no cells, if there is no separator.
+ *
+ * @param {string} text
+ * @param {string | undefined} separator
+ * @param {number} [first] where the first record begins
+ * @param {number} [firstRow]
+ * @returns {Generator<Row, undefined>}
+ */
+export function* rowsIn(text, separator, first = 0, firstRow = 1) {
+  for (let [start, row] = [first, firstRow]; start < text.length; row++) {
+    const { cells, end, problem } = separator
+      ? readRecord(text, separator, start)
+      : { cells: [], end: text.indexOf('\n', start) + 1 || text.length, problem: undefined };
+    yield { row, raw: text.slice(start, end), end, cells, problem };
+    start = end;
+  }
+}
+
 /** Characters of a cell whose quotes are no longer undone. */
-const MAX_PLAIN = 64 * 1024;
+const PLAIN_LENGTH_MAX = 64 * 1024;
 
 const [LINE_FEED, CARRIAGE_RETURN, QUOTE] = [0x0a, 0x0d, 0x22];
 
 /**
  * Reads the record that begins at `start`, in linear time: a regular expression runs out of memory at some megabytes of
  * quotes. A quote within a cell that does not begin with one means itself.
- *
- * @returns `cells`, undefined where one is empty without quotes; `end`, where the next record begins; `lineEnd`, empty at the
- * end of the text; and what is wrong with its quotes, if anything is
  */
-export function readRecord(/** @type {string} */ text, /** @type {string} */ separator, start = 0) {
+function readRecord(/** @type {string} */ text, /** @type {string} */ separator, /** @type {number} */ start) {
   const between = separator.charCodeAt(0);
-  const cells = /** @type {(string | undefined)[]} */ ([]);
-  let problem = /** @type {'open' | 'misplaced' | undefined} */ (undefined);
+  const cells = /** @type {Row['cells']} */ ([]);
+  let problem = /** @type {Row['problem']} */ (undefined);
   for (let at = start; ; at++) {
     let quoted = at;
     if (text.charCodeAt(at) === QUOTE) {
       do quoted = text.indexOf('"', quoted + 1) + 1;
       while (quoted > 0 && text.charCodeAt(quoted) === QUOTE);
-      if (quoted === 0) return { cells, end: text.length, lineEnd: '', problem: /** @type {const} */ ('open') };
+      if (quoted === 0) return { cells, end: text.length, problem: /** @type {const} */ ('open') };
     }
     let end = quoted;
     for (let code = text.charCodeAt(end); end < text.length; code = text.charCodeAt(++end))
@@ -39,14 +62,14 @@ export function readRecord(/** @type {string} */ text, /** @type {string} */ sep
     if (quoted > at) {
       const cell = text.slice(at + 1, quoted - 1);
       // A tenth of a second for a megabyte of quotes; what is so long is refused, or ignored, anyway.
-      cells.push(cell.length > MAX_PLAIN ? cell : cell.replaceAll('""', '"'));
+      cells.push(cell.length > PLAIN_LENGTH_MAX ? cell : cell.replaceAll('""', '"'));
       if (end > quoted) problem = 'misplaced';
     } else cells.push(end > at ? text.slice(at, end) : undefined);
     if (text.charCodeAt(end) === between) {
       at = end;
       continue;
     }
-    const lineEnd = text.startsWith('\r\n', end) ? '\r\n' : text.slice(end, end + 1);
-    return { cells, end: end + lineEnd.length, lineEnd, problem };
+    if (text.charCodeAt(end) === CARRIAGE_RETURN && text.charCodeAt(end + 1) === LINE_FEED) end++;
+    return { cells, end: Math.min(end + 1, text.length), problem };
   }
 }

@@ -7,19 +7,18 @@ import { decimalId } from './plant-id.ts';
 import { shown } from './shown.ts';
 
 /**
- * Creates a parser from bytes to a value of the schema, its `id` a bigint of exactly the number that was sent. Unknown
+ * Creates a parser from bytes, or text, to a value of the schema, its `id` a bigint of exactly the number that was sent. Unknown
  * members are dropped, or refused if the schema has `additionalProperties: false`.
  *
  * @param subject the input's name in error messages
- * @param noteUnknown called with the names of unknown members
- * @returns a function that throws PlantStoreError `malformed_json` if the input is not JSON in UTF-8 or nested too deep,
- * and `invalid_plant`, naming the member and what it must be, if it does not match the schema.
+ * @returns a function that passes the names of unknown members to `noteUnknown`, and throws PlantStoreError `malformed_json` if
+ * the input is not JSON in UTF-8 or nested too deep, and `invalid_plant`, naming the member and what it must be, if it does not
+ * match the schema.
  */
 export function jsonParser<Schema extends TObject>(
   schema: Schema,
   subject = 'the body',
-  noteUnknown?: (names: readonly string[]) => void,
-): (bytes: Buffer) => Static<Schema> {
+): (input: Buffer | string, noteUnknown?: (names: readonly string[]) => void) => Static<Schema> {
   // The id that is checked is a bigint.
   const properties: Record<string, TSchema> = { ...schema.properties };
   if (properties.id !== undefined) properties.id = Type.BigInt();
@@ -32,8 +31,8 @@ export function jsonParser<Schema extends TObject>(
   const names = Object.keys(properties);
   const ruleOf = (name: string) => (schema.properties[name] as { description?: string } | undefined)?.description;
 
-  return (bytes) => {
-    const object = objectIn(bytes, subject);
+  return (input, noteUnknown) => {
+    const object = objectIn(input, subject);
     if (object === undefined) throw invalid(`${subject} must be ${rule}`);
     if (isClosed || noteUnknown !== undefined) {
       const unknown = Object.keys(object).filter((name) => !names.includes(name));
@@ -59,9 +58,10 @@ function invalid(message: string): PlantStoreError {
 }
 
 /** @returns undefined if it is JSON, but no object */
-function objectIn(bytes: Buffer, subject: string): Readonly<Record<string, unknown>> | undefined {
-  if (!isUtf8(bytes)) throw new PlantStoreError('malformed_json', `${subject} must be valid UTF-8`);
-  const text = bytes.toString();
+function objectIn(input: Buffer | string, subject: string): Readonly<Record<string, unknown>> | undefined {
+  if (typeof input !== 'string' && !isUtf8(input))
+    throw new PlantStoreError('malformed_json', `${subject} must be valid UTF-8`);
+  const text = input.toString();
   try {
     const value = parseJson(text);
     const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -3,10 +3,10 @@ import { setImmediate as nextIteration } from 'node:timers/promises';
 import Type from 'typebox';
 import { PlantStoreError } from '../domain/errors.ts';
 import { fieldRules, type NewPlant, type ValidPlant, validatePlant } from '../domain/plant.ts';
-import { readRecord, separators } from './csv.js';
+import { type Row, rowsIn, separators } from './csv.js';
 import { jsonParser } from './json-parser.ts';
 import { decimalId } from './plant-id.ts';
-import { MAX_PLANT_BYTES, NewPlant as NewPlantSchema } from './schemas.ts';
+import { MAX_PLANT_BYTES, NewPlant as NewPlantSchema, Plant as PlantSchema } from './schemas.ts';
 import { bounded, shown } from './shown.ts';
 
 /* The records of an import, strictly: NDJSON, or CSV as the list of plants has it. Other lists are read by src/lists. */
@@ -23,64 +23,71 @@ interface Refusal extends Pick<PlantStoreError, 'code' | 'message'> {
   readonly line: number;
   readonly id?: bigint;
 }
-interface Line {
-  readonly line: number;
-  readonly bytes: Buffer;
+/** How the records of a body are read, which begin at `start`. */
+interface Form {
+  readonly separator?: string;
+  readonly start: number;
+  /** @param id for records that have none @throws PlantStoreError `malformed_json`, `invalid_plant` */
+  read(record: Row, id: bigint): NewPlant;
 }
-type WrittenPlant = Omit<NewPlant, 'id'> & { readonly id?: bigint };
-/** Reads a record. @throws PlantStoreError `malformed_json`, `invalid_plant` */
-type Read = (record: Buffer) => WrittenPlant;
 /** Gets the names of columns or members that mean nothing. */
 type Ignore = (names: readonly string[]) => void;
 
 export const RECORDS_MAX = 20_000;
+const READERS = '; the page and npm run import read other lists';
 const IGNORED_MAX = 20;
 /** Milliseconds after which other requests are served. */
 const SLICE_MS_MAX = 5;
 
 const invalid = (message: string) => new PlantStoreError('invalid_plant', message);
 const tooLarge = (message: string) => new PlantStoreError('record_too_large', message);
+const lineFeedsIn = (text: string) => text.split('\n').length - 1;
 
 /**
  * Reads all records: plants, and why others are none, by their first physical lines, from 1; and the first names of members or
  * columns that are ignored. It lets other requests be served meanwhile.
  *
- * @throws PlantStoreError `malformed_json` if there are none, `record_too_large` if there are too many, `invalid_plant` if they
- * cannot be read as a whole
+ * @throws PlantStoreError `malformed_json` if there are none, or not in UTF-8, `record_too_large` if there are too many,
+ * `invalid_plant` if they cannot be read as a whole
  */
 export async function readRecords(body: Buffer, options: RecordsOptions) {
+  if (!isUtf8(body)) throw new PlantStoreError('malformed_json', `the body must be valid UTF-8${READERS}`);
+  const text = body.toString().replace(/^\uFEFF/, '');
   const { isCsv, idsFrom } = options;
   const ignored = new Set<string>();
-  const ignore: Ignore = (names) => {
+  let hasIds = false;
+  function ignore(names: readonly string[]): void {
+    hasIds ||= names.includes('id');
     for (const name of names) if (ignored.size < IGNORED_MAX) ignored.add(bounded(name));
-  };
+  }
+  const { separator, start, read } = isCsv ? csvForm(text, options, ignore) : jsonForm(options, ignore);
   const plants: { readonly line: number; readonly plant: ValidPlant }[] = [];
   // Without the errors themselves, whose stacks would be kept for each of many records.
   const refused: Refusal[] = [];
-  const lines = linesOf(body, isCsv);
-  const read = isCsv
-    ? csvReader(lines.next().value ?? { line: 1, bytes: MARK }, options, ignore)
-    : jsonReader(options, ignore);
+  let nextLine = 1 + lineFeedsIn(text.slice(0, start));
   let sliceStart = performance.now();
-  for (const { line, bytes } of lines) {
+  for (const record of rowsIn(text, separator, start)) {
     if (performance.now() - sliceStart > SLICE_MS_MAX) {
       await nextIteration();
       sliceStart = performance.now();
     }
+    const line = nextLine;
+    nextLine += lineFeedsIn(record.raw);
+    if (record.raw.trim() === '') continue;
+    if (record.problem === 'open') throw invalid(`line ${line}: a quote is never closed`);
+    if (isCsv && record.raw.endsWith('\r'))
+      throw invalid(`line ${line}: a carriage return must be followed by a line feed, or be within quotes`);
     const count = plants.length + refused.length;
     if (count === RECORDS_MAX) throw tooLarge(`a request must not have more than ${RECORDS_MAX} records`);
-    const number = idsFrom === undefined ? undefined : idsFrom + BigInt(count);
-    let written: WrittenPlant | undefined;
     try {
-      if (bytes.length > MAX_PLANT_BYTES) throw tooLarge(`the record must not be larger than ${MAX_PLANT_BYTES} bytes`);
-      written = read(bytes);
-      plants.push({ line, plant: validatePlant({ id: number, ...written } as NewPlant) });
+      if (Buffer.byteLength(record.raw) > MAX_PLANT_BYTES)
+        throw tooLarge(`the record must not be larger than ${MAX_PLANT_BYTES} bytes`);
+      plants.push({ line, plant: validatePlant(read(record, (idsFrom ?? 0n) + BigInt(count))) });
     } catch (error) {
       if (!(error instanceof PlantStoreError)) throw error;
       refused.push({ line, code: error.code, message: error.message });
     }
-    if (number !== undefined && written?.id !== undefined)
-      throw invalid(`line ${line} has an id: idsFrom is for lists without ids`);
+    if (hasIds) throw invalid(`line ${line} has an id: idsFrom is for lists without ids`);
   }
   // Storing the plants takes its own time.
   await nextIteration();
@@ -88,66 +95,56 @@ export async function readRecords(body: Buffer, options: RecordsOptions) {
   return { plants, refused, ignored: [...ignored] };
 }
 
-const MARK = Buffer.from('\uFEFF');
-const [LINE_FEED, QUOTE] = [0x0a, 0x22];
+// As many programs write a column without a value.
+const tag = Type.Optional(Type.Union([PlantSchema.properties.tag, Type.Null()], { description: fieldRules.tag }));
+const properties = { ...NewPlantSchema.properties, tag };
+const description = 'an object with an id, a name and an optional tag';
+const parseLine = jsonParser(Type.Object(properties, { description }), 'the line');
+const parseClosed = jsonParser(Type.Object(properties, { description, additionalProperties: false }), 'the line');
+const parseNumbered = jsonParser(
+  Type.Object({ ...PlantSchema.properties, tag }, { description: 'an object with a name and an optional tag' }),
+  'the line',
+);
 
-/** Splits a body into lines, without blank ones; an open quote of CSV joins them. @throws PlantStoreError `invalid_plant` */
-function* linesOf(body: Buffer, isCsv: boolean): Generator<Line, undefined> {
-  let start = body.subarray(0, MARK.length).equals(MARK) ? MARK.length : 0;
-  for (let line = 1, next = 1; start < body.length; line = next) {
-    let [at, isOpen, isBlank] = [start, false, true];
-    for (let byte = body[at]; at < body.length && (isOpen || byte !== LINE_FEED); byte = body[++at]) {
-      if (byte === LINE_FEED) next++;
-      else if (byte === QUOTE) isOpen = isCsv && !isOpen;
-      isBlank &&= Number(byte) <= 0x20;
-    }
-    next++;
-    if (isOpen) throw invalid(`line ${line}: a quote is never closed`);
-    if (!isBlank) yield { line, bytes: body.subarray(start, at) };
-    start = at + 1;
-  }
-}
-
-function jsonReader({ idsFrom, replaces }: RecordsOptions, ignore: Ignore): Read {
-  const { properties } = NewPlantSchema;
-  const id = idsFrom === undefined ? properties.id : Type.Optional(properties.id);
-  // As many programs write a column without a value.
-  const tag = Type.Optional(Type.Union([properties.tag, Type.Null()], { description: fieldRules.tag }));
-  const description = 'an object with an id, a name and an optional tag';
-  const options = { description, ...(replaces && { additionalProperties: false }) };
-  const parse = jsonParser(Type.Object({ ...properties, id, tag }, options), 'the line', ignore);
-  return (record) => {
-    const { tag, ...plant } = parse(record);
-    return typeof tag === 'string' ? { ...plant, tag } : plant;
+function jsonForm({ idsFrom, replaces }: RecordsOptions, ignore: Ignore): Form {
+  const parse = replaces ? parseClosed : parseLine;
+  return {
+    start: 0,
+    read({ raw }, number) {
+      const written = idsFrom === undefined ? parse(raw, ignore) : { id: number, ...parseNumbered(raw, ignore) };
+      const { tag, ...plant } = written;
+      return typeof tag === 'string' ? { ...plant, tag } : plant;
+    },
   };
 }
 
-const columnNames = ['id', 'name', 'tag'] as const;
-const READERS = 'the page and npm run import read other lists';
-
-/** @param first the line that names the columns @throws PlantStoreError if it does not, or is too large to be read as a whole */
-function csvReader({ line, bytes }: Line, { idsFrom, replaces }: RecordsOptions, ignore: Ignore): Read {
-  if (bytes.length > MAX_PLANT_BYTES) throw tooLarge(`line ${line} must not be larger than ${MAX_PLANT_BYTES} bytes`);
-  const needed = columnNames.filter((name) => name === 'name' || (name === 'id' ? idsFrom === undefined : replaces));
-  const rows = separators.map((separator) => ({ separator, columns: readRecord(bytes.toString(), separator).cells }));
-  const row = rows.find(({ columns }) => needed.every((name) => columns.includes(name)));
-  const twice = columnNames.find((name) => row?.columns.includes(name, row.columns.indexOf(name) + 1));
-  if (row === undefined || twice !== undefined)
-    throw invalid(`line ${line} must name the columns ${needed.join(', ')}, each once, as in id,name,tag; ${READERS}`);
-  const { separator, columns } = row;
-  ignore(columns.flatMap((name) => (name === undefined || columnNames.some((own) => own === name) ? [] : name)));
-  const [idAt, nameAt, tagAt] = columnNames.map((name) => columns.indexOf(name)) as [number, number, number];
-  return (record) => {
-    if (!isUtf8(record)) throw new PlantStoreError('malformed_json', `the record must be valid UTF-8; ${READERS}`);
-    const text = record.toString();
-    const { cells, end, problem } = readRecord(text, separator);
-    if (problem !== undefined || end < text.length)
-      throw invalid('quotes must enclose a whole cell, with those in it doubled');
-    if (cells.length !== columns.length) throw invalid(`there must be ${columns.length} cells, as many as columns`);
-    const [id = '', name, tag] = [cells[idAt], cells[nameAt], cells[tagAt]];
-    if (idAt >= 0 && decimalId.parse(id) === undefined)
-      throw invalid(`id must be ${decimalId.mustBe}, not ${shown(id)}`);
-    if (name === undefined) throw invalid('name is missing; write two quotes, "", for an empty one');
-    return { name, ...(idAt >= 0 && { id: BigInt(id) }), ...(tag !== undefined && { tag }) };
+/** @throws PlantStoreError if the first line does not name the columns, or is too large to be read as a whole */
+function csvForm(text: string, { idsFrom, replaces }: RecordsOptions, ignore: Ignore): Form {
+  const names = ['id', 'name', 'tag'].slice(idsFrom === undefined ? 0 : 1);
+  const needed = names.filter((name) => name !== 'tag' || replaces);
+  const head = text.slice(0, MAX_PLANT_BYTES + 1);
+  const tables = separators.flatMap((separator) =>
+    [...rowsIn(head, separator).take(1)].map(({ cells, end }) => ({ separator, columns: cells, end })),
+  );
+  const table = tables.find(({ columns }) => needed.every((name) => columns.includes(name)));
+  const isTwice = (name: string) => table?.columns.indexOf(name) !== table?.columns.lastIndexOf(name);
+  if (table === undefined || names.some(isTwice))
+    throw invalid(`line 1 must name the columns ${needed.join(', ')}, each once, as in id,name,tag${READERS}`);
+  const { separator, columns, end } = table;
+  if (end > MAX_PLANT_BYTES) throw tooLarge(`line 1 must not be larger than ${MAX_PLANT_BYTES} bytes`);
+  ignore(columns.filter((name) => name !== undefined).filter((name) => !names.includes(name)));
+  const [idAt, nameAt, tagAt] = [columns.indexOf('id'), columns.indexOf('name'), columns.indexOf('tag')];
+  return {
+    separator,
+    start: end,
+    read({ cells, problem }, number) {
+      if (problem !== undefined) throw invalid('quotes must enclose a whole cell, with those in it doubled');
+      if (cells.length !== columns.length) throw invalid(`there must be ${columns.length} cells, as many as columns`);
+      const [written = '', name, tag] = [cells[idAt], cells[nameAt], cells[tagAt]];
+      const id = idAt < 0 ? number : decimalId.parse(written);
+      if (id === undefined) throw invalid(`id must be ${decimalId.mustBe}, not ${shown(written)}`);
+      if (name === undefined) throw invalid('name is missing; write two quotes, "", for an empty one');
+      return { id, name, ...(tag !== undefined && { tag }) };
+    },
   };
 }

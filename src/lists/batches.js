@@ -1,3 +1,5 @@
+import { folded } from './records.js';
+
 /* The requests that the records of a list are sent in, and what becomes of them. */
 
 /** @import { ListRecord, Plant } from './records.js' */
@@ -6,23 +8,29 @@
 /** @typedef {{ created: number, changed: number, unchanged: number, ignored: string[], changes?: { before: Plant, after: Plant }[] }} Counts */
 /** What the service says of a request. @typedef {Counts & { refused: { line: number, id?: bigint, error: number, message: string }[] }} Result */
 /** @typedef {ListRecord & { id?: bigint, error?: number }} Refused */
-/** What became of a batch. @typedef {Counts & { refused: Refused[], records: number }} Outcome */
+/** A batch, and what became of it. @typedef {Batch & Counts & { refused: Refused[], records: number }} Outcome */
 
 /** Records and characters of a request: few enough for slow connections, BODY_LIMIT and proxies. */
 const [RECORDS_MAX, CHARACTERS_MAX] = [1_000, 250_000];
 
-/** Puts records into batches, without those that are left out. @returns {Generator<Batch>} */
-export function* batchesOf(
-  /** @type {Iterable<ListRecord>} */ records,
-  isLeftOut = (/** @type {ListRecord} */ _) => false,
-) {
+/**
+ * Puts records into batches.
+ *
+ * @param {Iterable<ListRecord>} records
+ * @param {string[]} [storedNames] plants with these names are left out, and those whose name comes again in the list
+ * @returns {Generator<Batch, undefined>}
+ */
+export function* batchesOf(records, storedNames) {
+  const names = new Set(storedNames?.map(folded));
   const empty = () => ({ sent: [], problems: [], lines: '', leftOut: 0, size: 0 });
   let batch = /** @type {Batch} */ (empty());
   for (const record of records) {
+    const name = storedNames && folded(record.name ?? '');
     batch.size += record.raw.length;
     if (record.line === undefined) batch.problems.push(record);
-    else if (isLeftOut(record)) batch.leftOut++;
+    else if (name !== undefined && names.has(name)) batch.leftOut++;
     else {
+      if (name !== undefined) names.add(name);
       batch.sent.push(record);
       batch.lines += `${record.line}\n`;
     }
@@ -40,12 +48,13 @@ export function* batchesOf(
  * @param {Result | undefined} result undefined if nothing was sent
  * @returns {Outcome}
  */
-export function outcomeOf({ sent, problems, leftOut }, result) {
+export function outcomeOf(batch, result) {
+  const { sent, problems, leftOut } = batch;
   const { refused = [], ...counts } = result ?? { created: 0, changed: 0, unchanged: 0, ignored: [] };
   const refusedRecords = refused.flatMap(({ line, message, ...refusal }) => {
     const record = sent[line - 1];
     return record ? [{ ...record, ...refusal, problem: message }] : [];
   });
   const records = sent.length + problems.length + leftOut;
-  return { ...counts, records, refused: [...problems, ...refusedRecords].sort((a, b) => a.row - b.row) };
+  return { ...batch, ...counts, records, refused: [...problems, ...refusedRecords].sort((a, b) => a.row - b.row) };
 }

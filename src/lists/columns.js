@@ -1,21 +1,20 @@
-import { readRecord, separators } from '../formats/csv.js';
+import { rowsIn, separators } from '../formats/csv.js';
 import { plain, rolesIn } from './column-names.js';
 import { asks } from './encodings.js';
 
 /* What the columns of a list are, by their names and by what is in them. */
 
+/** @import { Row } from '../formats/csv.js' */
 /** Columns by their numbers, from 0. `name` has several if its parts are in several; `id` and `tag` are -1 if none is. */
 /** @typedef {{ id: number, name: number[], tag: number }} Columns */
 /**
- * `header` is the row of the names, 0 for none, and `head` its text; `start` is where the records begin, and `row` the first.
- * `doubt` asks for what the list does not show for certain: then the columns are proposals.
+ * `header` is the row of the names, 0 for none, and `head` its text; `start` is where the records begin. `doubt` asks for what the
+ * list does not show for certain: then the columns are proposals.
  *
- * @typedef {Columns & { separator: string, names: string[], header: number, head: string, start: number, row: number,
- *   doubt: Error | undefined }} Layout
+ * @typedef {Columns & { separator: string, names: string[], header: number, head: string, start: number, doubt: Error | undefined }} Layout
  */
 /** `columns` as in `id=Nr,name=Genus+Species`; `header` is the row that names them, 0 for none. */
-/** @typedef {{ columns?: string | undefined, header?: number, isNumbered?: boolean, replaces?: boolean }} Said */
-/** @typedef {{ cells: (string | undefined)[], number: number, start: number, end: number }} Row */
+/** @typedef {{ columns?: string | undefined, header?: number, isNumbered?: boolean, replaces?: boolean }} ColumnOptions */
 /** @typedef {(option: 'columns' | 'ids-from', question: string) => void} Ask */
 
 const WHOLE = /^(0|-?[1-9]\d{0,18})$/;
@@ -29,84 +28,79 @@ const hasNumber = (/** @type {Row} */ { cells }) => cells.some((cell) => /^[-+\d
  * Finds what the columns are.
  *
  * @param {string} text
- * @param {Said} said
+ * @param {ColumnOptions} options what a person says
  * @returns {Layout}
  * @throws Error for people if the list is empty, or has no such columns
  */
-export function understand(text, said = {}) {
-  const [line = '', own] = /^"?sep=(.)"?\r?\n/.exec(text) ?? [];
-  const tables = (own ? [own] : separators).map((separator) => {
+export function understand(text, options = {}) {
+  const { isNumbered = false, replaces = false } = options;
+  const [line = '', explicit] = /^"?sep=(.)"?\r?\n/.exec(text) ?? [];
+  const tables = (explicit ? [explicit] : separators).map((separator) => {
     const rows = rowsOf(text, separator, line.length, HEADER_ROWS_MAX);
-    return { separator, width: rows[0]?.cells.length ?? 0, ...headerOf(rows, said.columns) };
+    return { separator, width: rows[0]?.cells.length ?? 0, ...headerOf(rows, options.columns) };
   });
-  const [table] = tables.sort((a, b) => b.known - a.known || b.width - a.width);
+  const [table] = tables.sort((a, b) => b.score - a.score || b.width - a.width);
   const rows = table ? rowsOf(text, table.separator, line.length, ROWS_MAX) : [];
-  const [first, ...others] = rows;
+  const [first, ...rest] = rows;
   if (table === undefined || first === undefined) throw new Error('the list is empty');
   const questions = /** @type {Parameters<Ask>[]} */ ([]);
   const ask = (/** @type {Parameters<Ask>} */ ...question) => void questions.push(question);
   const named = (/** @type {string | undefined} */ cell, /** @type {number} */ n) =>
     `${n + 1}: ${(cell ?? '').slice(0, 40)}`;
-  if (table.known === 0 && said.columns === undefined) {
+  if (table.score === 0 && options.columns === undefined) {
     const cells = first.cells.slice(0, 20).map(named).join(', ');
     ask('columns', `No row has known names of columns. The first one has ${cells}.`);
   }
-  const isName = said.columns === undefined && !hasNumber(first) && others.some(hasNumber);
-  const header = said.header ?? table.header ?? (isName ? first.number : 0);
-  const top = rows.find(({ number }) => number === header) ?? first;
-  const records = rows.filter(({ number }) => number > header);
+  const isName = options.columns === undefined && !hasNumber(first) && rest.some(hasNumber);
+  const header = options.header ?? table.header ?? (isName ? first.row : 0);
+  const top = rows.find(({ row }) => row === header) ?? first;
+  const records = rows.filter(({ row }) => row > header);
   const names = top.cells.map((cell, n) => (header === 0 ? `column ${named(cell, n)}` : (cell ?? '').trim()));
-  const { isNumbered = false } = said;
-  const columns = said.columns ? saidColumns(said.columns, top) : foundColumns(names, records, isNumbered, ask);
+  const columns = options.columns ? givenColumns(options.columns, top) : foundColumns(names, records, isNumbered, ask);
   if (isNumbered && columns.id >= 0) ask('ids-from', 'A list gets new numbers, or has a column of ids, not both.');
   if (!isNumbered && columns.id < 0) ask('ids-from', 'No column is the id.');
-  if (said.replaces && said.columns === undefined && plain(names[columns.tag]) !== 'tag')
+  if (replaces && options.columns === undefined && plain(names[columns.tag]) !== 'tag')
     ask('columns', 'Which column is the tag? Without one (tag=), plants that are replaced lose theirs.');
-  const [start, head] = header === 0 ? [line.length, ''] : [top.end, text.slice(top.start, top.end)];
+  const [start, head] = header === 0 ? [line.length, ''] : [top.end, top.raw];
   const [[option] = []] = questions;
   const doubt = option && asks(option, questions.map(([, question]) => question).join(' '));
-  return { ...columns, separator: table.separator, names, header, head, start, row: header + 1, doubt };
+  return { ...columns, separator: table.separator, names, header, head, start, doubt };
 }
 
-/** The first rows of a list, without blank ones. @param {string} text @param {string} separator @param {number} start @param {number} max @returns {Row[]} */
+/** The first rows of a list, without blank ones and one that may be cut. @param {string} text @param {string} separator @param {number} start @param {number} max */
 function rowsOf(text, separator, start, max) {
-  const rows = [];
   const head = text.slice(0, CHARACTERS_MAX);
-  for (let at = start, number = 1; at < head.length && rows.length < max; number++) {
-    const { cells, end, problem } = readRecord(head, separator, at);
-    if (problem === 'open' || (end === CHARACTERS_MAX && end < text.length)) break;
-    if (cells.some((cell) => cell?.trim())) rows.push({ cells, number, start: at, end });
-    at = end;
-  }
-  return rows;
+  const isWhole = (/** @type {Row} */ { end, problem }) => problem !== 'open' && (end < head.length || head === text);
+  const rows = rowsIn(head, separator, start).filter((row) => isWhole(row) && row.cells.some((cell) => cell?.trim()));
+  return [...rows.take(max)];
 }
 
-/** The row that names the columns, if one does, and how many of them are known. */
-function headerOf(/** @type {Row[]} */ rows, said = '') {
-  const columns = said.split(',').flatMap((part) => part.replace(/^.*?=/, '').split('+'));
+/** The row that names the columns, if one does, and how many known names it has. */
+function headerOf(/** @type {Row[]} */ rows, list = '') {
+  const columns = list.split(',').flatMap((part) => part.replace(/^.*?=/, '').split('+'));
   const names = columns.map((name) => name.trim()).filter((name) => !/^\d*$/.test(name));
   const top = rows.find((row) => names.every((name) => row.cells.some((cell) => cell?.trim() === name)));
-  if (names.length > 0) return { header: top?.number, known: top ? names.length : 0 };
-  const counts = rows.map((row) => {
+  if (names.length > 0) return { header: top?.row, score: top ? names.length : 0 };
+  const scores = rows.map((row) => {
     const { id, name, tag, species } = rolesIn(row.cells);
     return name.length + species.length > 0 ? [id, name, tag, species].filter((found) => found.length > 0).length : 0;
   });
-  const known = Math.max(0, ...counts);
-  return { header: known > 0 ? rows[counts.indexOf(known)]?.number : undefined, known };
+  const score = Math.max(0, ...scores);
+  return { header: score > 0 ? rows[scores.indexOf(score)]?.row : undefined, score };
 }
 
 /** The columns that a person says. @returns {Columns} @throws Error if one is not there */
-function saidColumns(/** @type {string} */ said, /** @type {Row} */ { cells }) {
+function givenColumns(/** @type {string} */ list, /** @type {Row} */ { cells }) {
   const columns = /** @type {Record<string, number[]>} */ ({});
-  for (const part of said.split(',')) {
+  for (const part of list.split(',')) {
     const [, role, names = ''] = /^(id|name|tag)=(.*)$/.exec(part.trim()) ?? [];
     if (!role)
       throw asks('columns', `${part} is no column: write id=, name= or tag= and the names or numbers of columns.`);
     columns[role] = names.split('+').flatMap((name) => {
-      const own = name.trim();
-      const column = /^\d+$/.test(own) ? Number(own) - 1 : cells.findIndex((cell) => cell?.trim() === own);
-      if (own !== '' && !(column in cells)) throw asks('columns', `No column is called ${own}.`);
-      return own === '' ? [] : column;
+      const text = name.trim();
+      const column = /^\d+$/.test(text) ? Number(text) - 1 : cells.findIndex((cell) => cell?.trim() === text);
+      if (text !== '' && !(column in cells)) throw asks('columns', `No column is called ${text}.`);
+      return text === '' ? [] : column;
     });
   }
   const { id: [id = -1] = [], name = [], tag: [tag = -1] = [] } = columns;
@@ -131,7 +125,7 @@ function foundColumns(names, records, isNumbered, ask) {
     if (name.length !== 1 && !(name.length === 2 && records.every(isPart)))
       ask('columns', `Which columns are the name${name.length > 0 ? `: ${call(name)}` : ''}?`);
   }
-  const isDarwinCore = names.some((own) => /^(dwc:)?(basisOfRecord|occurrenceID)$/i.test(own));
+  const isDarwinCore = names.some((name) => /^(dwc:)?(basisOfRecord|occurrenceID)$/i.test(name));
   const isTag = (/** @type {number} */ n) => !name.includes(n) && !(isDarwinCore && plain(names[n]) === 'type');
   const [tag = -1] = one('tag', tags.filter(isTag));
   const wholes = (/** @type {number} */ n) => records.map((row) => cellIn(row, n)).filter((cell) => WHOLE.test(cell));

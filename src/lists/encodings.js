@@ -55,17 +55,17 @@ export function candidates(/** @type {Uint8Array} */ bytes, language = 'en') {
  * The text of a list: by its byte order mark, in UTF-8 where it is valid, else in the encoding that the person says.
  *
  * @param {Uint8Array} bytes
- * @param {string} [said] as TextDecoder calls it
+ * @param {string} [choice] as TextDecoder calls it
  * @throws Error in words if it cannot be that, or is no list
  */
-export function decodedList(bytes, said) {
+export function decodedList(bytes, choice) {
   if (bytes.length > MAX_BYTES) throw new Error(`a list has at most ${MAX_BYTES >> 20} MiB: split it`);
   if ([0x504b0304, 0xd0cf11e0].includes(bytes.subarray(0, 4).reduce((start, byte) => 256 * start + byte, 0)))
     throw new Error('this is a workbook, as .ods and .xls are: save it as .xlsx, or as CSV, in Excel as "CSV UTF-8"');
-  const [marked] = MARKS.find(([, ...mark]) => mark.every((octet, n) => bytes[n] === octet)) ?? [];
-  const encoding = marked ?? said ?? 'utf-8';
-  const other = (/** @type {string} */ why) => {
-    const fitting = candidates(bytes).map((one) => `${one.encoding}: ${one.sample}`);
+  const [mark] = MARKS.find(([, ...octets]) => octets.every((octet, n) => bytes[n] === octet)) ?? [];
+  const encoding = mark ?? choice ?? 'utf-8';
+  const question = (/** @type {string} */ why) => {
+    const fitting = candidates(bytes).map(({ encoding, sample }) => `${encoding}: ${sample}`);
     const how = 'iconv -f CP850 -t UTF-8 converts a list of DOS';
     return asks('encoding', `${why}. It may be in\n${fitting.slice(0, 8).join('\n')}\n${how}`);
   };
@@ -73,13 +73,13 @@ export function decodedList(bytes, said) {
   try {
     text = decode(bytes, encoding);
   } catch {
-    throw other(`the list is not in ${encoding}`);
+    throw question(`the list is not in ${encoding}`);
   }
   const isUtf = encoding.startsWith('utf');
   // UTF-16 and iso-2022-jp are valid UTF-8, and encodings of a single byte have a character for each.
   const control = text.search(isUtf ? /\0|\p{Cc}\$[@B]/u : /[\0\x80-\x9f]/);
   if (control >= 0)
-    throw other(`line ${lineAt(text, control)} has control characters, so the list is not in ${encoding}`);
+    throw question(`line ${lineAt(text, control)} has control characters, so the list is not in ${encoding}`);
   if (SINGLE_BYTE.test(encoding)) refuseTwo(bytes, encoding);
   return { text: text.endsWith(END_OF_DOS) ? text.slice(0, -1) : text, encoding };
 }

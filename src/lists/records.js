@@ -1,9 +1,9 @@
-import { readRecord } from '../formats/csv.js';
+import { rowsIn } from '../formats/csv.js';
 
 /* The records of a list. */
 
 /** @import { Columns, Layout } from './columns.js' */
-/** A record: its row as a spreadsheet counts them, its text, and what it is as a line of NDJSON, or why it is no plant. */
+/** A record: its row as a spreadsheet counts them, its text with a line end, and what it is as a line of NDJSON, or why it is no plant. */
 /** @typedef {{ row: number, raw: string, name?: string, line?: string, problem?: string }} ListRecord */
 /** @typedef {{ id: bigint, name: string, tag?: string }} Plant */
 
@@ -23,25 +23,27 @@ const LINE_LENGTH_MAX = 64 * 1024;
  */
 export function* recordsOf(text, layout, idsFrom) {
   let next = idsFrom;
-  for (let { start: at, row } = layout ?? { start: 0, row: 1 }; at < text.length; row++) {
-    const csv = layout && readRecord(text, layout.separator, at);
-    if (csv?.problem === 'open') throw new Error(`row ${row}: a quote is never closed`);
-    const end = csv?.end ?? (text.indexOf('\n', at) + 1 || text.length);
-    const raw = text.slice(at, end);
-    at = end;
-    if (csv ? !csv.cells.some((cell) => cell?.trim() || cell === '') : raw.trim() === '') continue;
+  for (const { row, raw, cells, problem } of rowsIn(
+    text,
+    layout?.separator,
+    layout?.start,
+    layout && layout.header + 1,
+  )) {
+    if (problem === 'open') throw new Error(`row ${row}: a quote is never closed`);
+    if (layout ? !cells.some((cell) => cell?.trim() || cell === '') : raw.trim() === '') continue;
     const id = next === undefined ? undefined : `${next++}`;
-    const record = csv?.problem
+    const record = problem
       ? { problem: 'quotes must enclose a whole cell, and be doubled within it' }
-      : csv && layout
-        ? plantOfCells(csv.cells, layout, id)
+      : layout
+        ? plantOfCells(cells, layout, id)
         : plantOfJson(raw.trim(), row, id);
     const isLong = (record.line?.length ?? 0) > LINE_LENGTH_MAX;
-    yield { row, raw, ...(isLong ? { problem: `a record has at most ${LINE_LENGTH_MAX} characters` } : record) };
+    const ended = raw.endsWith('\n') ? raw : `${raw}\n`;
+    yield { row, raw: ended, ...(isLong ? { problem: `a record has at most ${LINE_LENGTH_MAX} characters` } : record) };
   }
 }
 
-/** An empty cell is none, and "" an empty text. @param {(string | undefined)[]} cells @param {Columns} columns @param {string} [number] */
+/** An empty cell is none, and "" an empty text. @param {(string | undefined)[]} cells @param {Columns} columns @param {string} [number] @returns {Partial<ListRecord>} */
 function plantOfCells(cells, columns, number) {
   const parts = columns.name.flatMap((n) => cells[n] ?? []);
   const [name] = parts.length > 1 ? [parts.filter(Boolean).join(' ')] : parts;

@@ -1,4 +1,4 @@
-/** @import { Batch, Outcome } from '../../../src/lists/batches.js' */
+/** @import { Outcome } from '../../../src/lists/batches.js' */
 /** @import { Plant } from '../../../src/lists/records.js' */
 /** @import { Reading } from './list-reader.js' */
 import { plantIn } from '../../../src/lists/records.js';
@@ -44,13 +44,13 @@ export function importReport(/** @type {Reading} */ { list, layout, existing }) 
   });
   clearReport();
 
-  function add(/** @type {Batch} */ { sent, leftOut }, /** @type {Outcome} */ outcome) {
-    const { refused, records, created, changed, unchanged } = outcome;
+  function add(/** @type {Outcome} */ outcome) {
+    const { sent, leftOut, refused, records, created, changed, unchanged } = outcome;
     for (const { row, problem } of refused.slice(0, Math.max(0, REFUSALS_MAX - (sums.at(-1) ?? 0))))
       byId('import-refused', HTMLElement).append(`Row ${numberOf(row)}: ${problem}\n`);
     const counts = [records, created, changed, unchanged, leftOut, refused.length];
     sums = sums.map((sum, n) => sum + (counts[n] ?? 0));
-    rejected.push(new Blob(refused.map(({ raw }) => (raw.endsWith('\n') ? raw : `${raw}\n`))));
+    rejected.push(new Blob(refused.map(({ raw }) => raw)));
     if (refused.some(({ error }) => error === 40009)) idsAreTaken.hidden = false;
     for (const name of outcome.ignored) ignored.add(name);
     for (const { before, after } of outcome.changes ?? []) {

@@ -2,7 +2,7 @@
 /** @import { Request } from '../api.js' */
 /** @import { Reading } from './list-reader.js' */
 import { batchesOf, outcomeOf } from '../../../src/lists/batches.js';
-import { folded, recordsOf } from '../../../src/lists/records.js';
+import { recordsOf } from '../../../src/lists/records.js';
 import { send } from '../api.js';
 
 /** Plants whose names are compared with those of a list. */
@@ -13,7 +13,7 @@ async function storedNames(/** @type {Request} */ request) {
   const { body } = await send('GET', `plants?limit=${NAMES_MAX + 1}`, { ...request, has: 'length' });
   const plants = /** @type {{ name: string }[]} */ (body);
   if (plants.length > NAMES_MAX) throw new Error('There are too many plants to compare their names: leave out none.');
-  return plants.map(({ name }) => folded(name));
+  return plants.map(({ name }) => name);
 }
 
 /**
@@ -22,24 +22,23 @@ async function storedNames(/** @type {Request} */ request) {
  * @throws Error from `next` as `send` does; if the list cannot be read further
  * @param {Reading} reading
  * @param {boolean} isCheck whether nothing is stored
- * @param {(batch: Batch, outcome: Outcome) => void} done what is told of each batch
+ * @param {(outcome: Outcome) => void} done what is told of each batch
  */
 export function listSender(reading, isCheck, done) {
   const { list, layout, existing, idsFrom, skipsNames } = reading;
-  let names = /** @type {Set<string> | undefined} */ (undefined);
-  const isLeftOut = ({ name = '' }) => names !== undefined && names.size === names.add(folded(name)).size;
-  const batches = batchesOf(recordsOf(list.text, layout, idsFrom), isLeftOut);
+  let batches = /** @type {Iterator<Batch, undefined> | undefined} */ (undefined);
   const query = new URLSearchParams({ existing, check: `${isCheck}` });
   let batch = /** @type {Batch | undefined} */ (undefined);
   let sentLength = 0;
 
   async function next(/** @type {Request} */ request) {
-    if (skipsNames) names ??= new Set(await storedNames(request));
-    batch ??= batches.next().value || undefined;
+    const names = batches === undefined && skipsNames ? await storedNames(request) : undefined;
+    batches ??= batchesOf(recordsOf(list.text, layout, idsFrom), names);
+    batch ??= batches.next().value;
     if (batch === undefined) return false;
     const options = { ...request, body: batch.lines, type: 'application/x-ndjson', has: 'records' };
     const response = batch.lines === '' ? undefined : await send('POST', `import?${query}`, options);
-    done(batch, outcomeOf(batch, /** @type {Result | undefined} */ (response?.body)));
+    done(outcomeOf(batch, /** @type {Result | undefined} */ (response?.body)));
     sentLength += batch.size;
     batch = undefined;
     return true;

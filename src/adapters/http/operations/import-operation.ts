@@ -92,25 +92,22 @@ export function importOperation({ importPlants }: Pick<UseCases, 'importPlants'>
     response: jsonResponse(ImportResult),
     async handle({ body, bodyType, query: { existing, idsFrom, check: isCheck = false } }) {
       const replaces = existing === 'replace';
-      const isCsv = bodyType === CSV_TYPE;
-      const { plants, refused, ignored } = await readRecords(body, { isCsv, idsFrom, replaces });
+      const { plants, refused, ignored } = await readRecords(body, { isCsv: bodyType === CSV_TYPE, idsFrom, replaces });
+      const records = plants.length + refused.length;
       const list = plants.map(({ plant }) => plant);
       const { outcomes, changes } = await importPlants(list, { replaces, isCheck });
-      const counts = { created: 0, changed: 0, unchanged: 0, id_taken: 0, id_retired: 0 };
-      // No Error objects, whose stacks would take longer than the rest: a list may have thousands of conflicts.
-      const conflicts = plants.flatMap(({ line, plant: { id } }, n) => {
+      const counts = { created: 0, changed: 0, unchanged: 0 };
+      for (const [n, { line, plant }] of plants.entries()) {
         const code = outcomes[n] as Added;
-        counts[code]++;
-        return code === 'id_taken' || code === 'id_retired'
-          ? [{ line, id, code, message: errorKinds[code].message(id) }]
-          : [];
-      });
-      const refusals = [...refused, ...conflicts]
+        // No Error objects, whose stacks would take longer than the rest: a list may have thousands of conflicts.
+        if (code === 'id_taken' || code === 'id_retired')
+          refused.push({ line, id: plant.id, code, message: errorKinds[code].message(plant.id) });
+        else counts[code]++;
+      }
+      const refusals = refused
         .sort((a, b) => a.line - b.line)
         .map(({ code, message, ...record }) => ({ ...record, error: errorKinds[code].error, message }));
-      const { created, changed, unchanged } = counts;
-      const result = { created, changed, unchanged, refused: refusals, ignored, records: list.length + refused.length };
-      return isCheck ? { ...result, changes: [...changes] } : result;
+      return { ...counts, refused: refusals, ignored, records, ...(isCheck && { changes: [...changes] }) };
     },
   });
 }
