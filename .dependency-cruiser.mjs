@@ -25,7 +25,7 @@ export default {
       name: 'application-imports-the-domain',
       severity: 'error',
       from: { path: inside('application') },
-      to: { pathNot: [inside('application'), inside('domain')] },
+      to: { pathNot: [inside('application'), inside('domain'), '^timers/promises$'] },
     },
     {
       name: 'formats-import-the-domain',

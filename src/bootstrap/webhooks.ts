@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import manifest from '../../package.json' with { type: 'json' };
 import type { Metrics } from '../adapters/metrics/metrics.ts';
 import { MISSING_ROW } from '../adapters/sql/webhooks/endpoints.ts';
 import { deliverWebhooks } from '../application/webhooks/deliver-webhooks.ts';
 import type { DeliveryObserver } from '../application/webhooks/ports.ts';
 import type { Config } from '../config/config.ts';
-import { ownVersion } from '../runtime/own-version.ts';
 import type { Store } from './store.ts';
 
 /** Milliseconds for which startup waits until the database reports whether it has a feed. */
@@ -37,7 +37,7 @@ export async function startWebhooks(
   const counters = metrics.webhooks(names, store.endpointStates, store.waitingSeconds);
   // Imported only where it is needed: the module loads an HTTP client.
   const { webhookSender } = await import('../adapters/webhooks/webhook-sender.ts');
-  const userAgent = `plant-store/${ownVersion()}`;
+  const userAgent = `plant-store/${manifest.version}`;
   const { send, atOnce, close } = webhookSender(endpoints, { userAgent, proxy });
   const deliver = deliverWebhooks({
     feed: store,
@@ -45,9 +45,6 @@ export async function startWebhooks(
     send,
     atOnce,
     observer: observerOf(log, counters),
-    now: () => performance.now(),
-    sleep: (milliseconds, signal) => delay(milliseconds, undefined, { signal }).catch(() => {}),
-    random: Math.random,
   });
   const end = new AbortController();
   const delivery = deliver(end.signal);

@@ -42,7 +42,7 @@ export const MUTANTS: Readonly<Record<string, readonly Mutant[]>> = {
   ],
   'application/webhooks/deliver-webhooks.ts': [
     ['A lease goes on as long as its holder lives.', 'task.until = until;', '{}'],
-    ['No request begins that may outlast its lease.', '&& now() + SEND_MS_MAX <= task.until', ''],
+    ['No request begins that may outlast its lease.', '&& performance.now() + SEND_MS_MAX <= task.until', ''],
     [
       'Requests for one plant come one after another.',
       'Promise.resolve(previousTask?.done)',

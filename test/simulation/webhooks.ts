@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { isAfter } from '../../src/application/changes/cursor.ts';
 import { deliverWebhooks } from '../../src/application/webhooks/deliver-webhooks.ts';
 import type { KeepPositions, Lease, Message, ReadEntries, Send } from '../../src/application/webhooks/ports.ts';
@@ -122,9 +121,6 @@ export function webhookReceivers(run: Run, table: Table, database: MemoryDatabas
           },
           missing: (endpoint) => fail(`${endpoint} is missing`),
         },
-        now: () => performance.now(),
-        sleep: (milliseconds, signal) => delay(milliseconds, undefined, { signal }).catch(() => {}),
-        random: Math.random,
       });
       if (names.length > 0) void deliver(end.signal);
       return () => end.abort();

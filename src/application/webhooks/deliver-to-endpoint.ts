@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Position } from '../ports.ts';
 import type {
   DeliveryFailure,
@@ -18,12 +19,11 @@ export interface Delivery {
   /** How many requests to an endpoint may begin at the same time. Called before each wave. */
   readonly atOnce: (endpoint: string) => number;
   readonly observer: DeliveryObserver;
-  /** Milliseconds of a monotonic clock. */
-  readonly now: () => number;
-  /** Resolves after so many milliseconds, or at the signal. */
-  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>;
-  /** From 0 to 1. */
-  readonly random: () => number;
+}
+
+/** Resolves after so many milliseconds, or at the signal. */
+export async function sleep(milliseconds: number, signal: AbortSignal): Promise<void> {
+  await delay(milliseconds, undefined, { signal }).catch(() => {});
 }
 
 /**
@@ -42,9 +42,7 @@ type DeliverToEndpoint = (
 /** Milliseconds between checks of a lease that has too little time left. */
 const RENEWAL_CHECK_MS = 500;
 
-export function deliverToEndpoint(delivery: Delivery): DeliverToEndpoint {
-  const { feed, positions, send, atOnce, observer, sleep, random } = delivery;
-
+export function deliverToEndpoint({ feed, positions, send, atOnce, observer }: Delivery): DeliverToEndpoint {
   return async (lease, mayBegin, signal, onAdvance) => {
     try {
       let current: Lease | undefined = lease;
@@ -77,7 +75,7 @@ export function deliverToEndpoint(delivery: Delivery): DeliverToEndpoint {
     const failing = entries[page.acknowledged];
     // Requests that the signal aborts are no failures.
     if (page.failure === undefined || failing === undefined || signal.aborted) return newLease;
-    const attempt = deliveryFailure(newLease, failing, page.failure, random());
+    const attempt = deliveryFailure(newLease, failing, page.failure);
     await positions.fail(lease, attempt);
     observer.failed(endpoint, attempt);
     return undefined;
@@ -141,13 +139,12 @@ const FAILURES_MIN = 10;
  * Decides when to try again.
  *
  * @param lease as it was before the failure, or since the last progress
- * @param random from 0 to 1
  */
-function deliveryFailure(lease: Lease, failing: Position, failure: SendError, random: number): DeliveryFailure {
+function deliveryFailure(lease: Lease, failing: Position, failure: SendError): DeliveryFailure {
   const { reason, isGone = false, retryAfter = 0 } = failure;
   const failures = lease.failures + 1;
   const delay = DELAYS_MS[Math.min(failures, DELAYS_MS.length) - 1] ?? HOUR_MS;
-  const retryIn = Math.max(delay, Math.min(retryAfter, HOUR_MS)) * (1 + JITTER_MAX * random);
+  const retryIn = Math.max(delay, Math.min(retryAfter, HOUR_MS)) * (1 + JITTER_MAX * Math.random());
   const isLost = lease.failingFor >= PATIENCE_MS && failures >= FAILURES_MIN;
   return { failing, reason, failures, retryIn, isParked: isGone || isLost };
 }

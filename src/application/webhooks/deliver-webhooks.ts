@@ -1,4 +1,4 @@
-import { type Delivery, deliverToEndpoint } from './deliver-to-endpoint.ts';
+import { type Delivery, deliverToEndpoint, sleep } from './deliver-to-endpoint.ts';
 import { type KeepPositions, type Lease, SEND_MS_MAX } from './ports.ts';
 
 /** Milliseconds for which a lease holds. After a kill, another instance takes over once they have passed. */
@@ -11,7 +11,7 @@ const RENEWAL_INTERVAL_MS = 5_000;
 interface Task {
   /** The lease with the stored position. */
   lease: Lease;
-  /** When the lease ends, as `now` counts: never later than by the clock of the store. */
+  /** When the lease ends, as performance.now() counts: never later than by the clock of the store. */
   until: number;
   end(): void;
   readonly done: Promise<void>;
@@ -24,7 +24,7 @@ interface Task {
 type DeliverWebhooks = (stop: AbortSignal) => Promise<void>;
 
 export function deliverWebhooks(delivery: Delivery & { readonly positions: KeepPositions }): DeliverWebhooks {
-  const { positions, observer, now, sleep } = delivery;
+  const { positions, observer } = delivery;
   const deliver = deliverToEndpoint(delivery);
 
   return async (stop) => {
@@ -40,7 +40,7 @@ export function deliverWebhooks(delivery: Delivery & { readonly positions: KeepP
     await positions.release(last).catch(observer.interrupted);
 
     async function renewAll(): Promise<void> {
-      const until = now() + LEASE_MS;
+      const until = performance.now() + LEASE_MS;
       for (const [endpoint, outcome] of await positions.take(leases(), LEASE_MS)) {
         const task = tasks.get(endpoint);
         if (outcome !== 'renewed') task?.end();
@@ -57,7 +57,7 @@ export function deliverWebhooks(delivery: Delivery & { readonly positions: KeepP
       const abort = new AbortController();
       const signal = AbortSignal.any([stop, abort.signal]);
       // What is sent must end before the lease does.
-      const mayBegin = () => !signal.aborted && now() + SEND_MS_MAX <= task.until;
+      const mayBegin = () => !signal.aborted && performance.now() + SEND_MS_MAX <= task.until;
       const done = Promise.resolve(previousTask?.done)
         .then(() => deliver(lease, mayBegin, signal, (newLease) => (task.lease = newLease)))
         .finally(() => {
