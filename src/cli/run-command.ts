@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { ownVersion } from '../runtime/own-version.ts';
+import manifest from '../../package.json' with { type: 'json' };
 import { say } from '../runtime/say.ts';
 
 /**
@@ -23,7 +23,7 @@ export async function runCommand<Arguments>(
     const args = process.argv.slice(2);
     if (args.includes('--help') || args.includes('-h'))
       console.log(`${usage}\n\nEvery command knows --help and --version.`);
-    else if (args.includes('--version')) console.log(ownVersion());
+    else if (args.includes('--version')) console.log(manifest.version);
     else await run(parsedCommandLine(name, () => parse(args)));
   } catch (error) {
     say(failed + (error instanceof Error ? error.message : String(error)));

@@ -57,10 +57,8 @@ export function lineWriter(stream: { readonly fd: number }, group: number, onFai
         onFailure?.(failure === undefined || isSlow(failure) ? 'its reader or disk is too slow' : failure.message);
         return;
       }
-      const mayWrite = failure === undefined;
-      if (mayWrite && queued.length + line.length > group) writeQueued();
       queued += line;
-      if (mayWrite && queued.length >= group) writeQueued();
+      if (failure === undefined && queued.length >= group) writeQueued();
       else writeLater();
     },
     /** Writes the queued lines within 250 ms: for the end of the process. */
