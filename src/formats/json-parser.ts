@@ -34,13 +34,10 @@ export function jsonParser<Schema extends TObject>(
   return (input, noteUnknown) => {
     const object = objectIn(input, subject);
     if (object === undefined) throw invalid(`${subject} must be ${rule}`);
-    if (isClosed || noteUnknown !== undefined) {
-      const unknown = Object.keys(object).filter((name) => !names.includes(name));
-      if (unknown.length > 0) noteUnknown?.(unknown);
-      const allowedNames = names.join(', ');
-      if (isClosed && unknown[0] !== undefined)
-        throw invalid(`${shown(unknown[0])} is unknown: ${subject} may have only ${allowedNames}`);
-    }
+    const unknown = Object.keys(object).filter((name) => !names.includes(name));
+    noteUnknown?.(unknown);
+    if (isClosed && unknown[0] !== undefined)
+      throw invalid(`${shown(unknown[0])} is unknown: ${subject} may have only ${names.join(', ')}`);
     const value: Record<string, unknown> = {};
     for (const name of names) if (Object.hasOwn(object, name)) value[name] = object[name];
     if (validator.Check(value)) return value as Static<Schema>;

@@ -41,8 +41,7 @@ export function logRequest(
   // The status does not show it: a stream can break off after its 200.
   const isFailure = error !== undefined && error >= 50_000;
   if (!isFailure && !log.isLevelEnabled('info')) return;
-  const { traceparent } = req.headers;
-  const trace = typeof traceparent === 'string' ? TRACEPARENT.exec(traceparent) : null;
+  const trace = TRACEPARENT.exec(`${req.headers.traceparent}`);
   const members = {
     requestId,
     traceId: trace?.[1],

@@ -48,7 +48,7 @@ export function operationHandler(
     const size = body === undefined ? 0 : sizeOf(request, body.bytesMax);
 
     let result: unknown;
-    const place = limits[operation.limits?.(query) ?? (permission === 'read' ? 'read' : 'write')].reserve(size);
+    const place = limits[operation.limit?.(query) ?? (permission === 'read' ? 'read' : 'write')].reserve(size);
     try {
       const content = body?.parse(await readBody(ctx));
       place.enter();

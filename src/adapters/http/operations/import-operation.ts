@@ -80,7 +80,7 @@ export function importOperation({ importPlants }: Pick<UseCases, 'importPlants'>
       idsFrom: { ...idParameter, description: 'for records without ids: the id of the first; the others follow it' },
       check: flag('whether to store nothing, and only say what would become of the records'),
     },
-    limits: () => 'list',
+    limit: () => 'list',
     check({ existing, idsFrom, check }, permissions) {
       const replaces = existing === 'replace';
       if ((replaces && !permissions.has('change')) || (check && !permissions.has('read')))

@@ -82,7 +82,7 @@ export function listOperations({ listPlants, countPlants, listTags, readChanges 
         separator: csvSeparator,
       },
       response: listResponse(PlantList),
-      limits: ({ name }) => (name ? 'search' : undefined),
+      limit: ({ name }) => (name ? 'search' : undefined),
       async handle({ query, type, httpVersion, signal }) {
         const { limit, order, tag, separator } = query;
         const name = query.name || undefined;
@@ -109,7 +109,7 @@ export function listOperations({ listPlants, countPlants, listTags, readChanges 
       description: 'It stops at 10,000 plants, or after a second: see `isExact`.',
       query: { tag: tagFilter, name: nameFilter },
       response: jsonResponse(PlantCount),
-      limits: () => 'search',
+      limit: () => 'search',
       handle: ({ query: { tag, name }, signal }) => countPlants({ tag, name: name || undefined, signal: signal() }),
     }),
     operation({
@@ -125,7 +125,7 @@ export function listOperations({ listPlants, countPlants, listTags, readChanges 
       query: { limit: pageLimit('tags'), after: afterTag },
       response: jsonResponse(TagList),
       statuses: [501],
-      limits: () => 'search',
+      limit: () => 'search',
       async handle({ query: { limit = DEFAULT_LIMIT, after }, signal }) {
         const { tags, next } = await listTags(after, limit, signal());
         return { tags, ...(next !== undefined && { next: placeOf(next) }) };
@@ -149,7 +149,7 @@ export function listOperations({ listPlants, countPlants, listTags, readChanges 
       },
       response: jsonResponse(Changes),
       statuses: [410, 501],
-      limits: () => 'wait',
+      limit: () => 'wait',
       handle: ({ query: { after, limit = DEFAULT_LIMIT, wait = 0 }, signal }) =>
         readChanges({ after, limit, wait: wait * 1_000, signal: signal() }),
     }),

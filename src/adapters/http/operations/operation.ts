@@ -1,7 +1,6 @@
 import type { TSchema } from 'typebox';
 import type { Permission, Permissions } from '../../../application/permissions.ts';
 import type { Precondition } from '../../../domain/precondition.ts';
-import type { Admission } from '../middleware/admission.ts';
 import type { Parameters, Values } from './parameters.ts';
 import type { ResponseKind } from './responses.ts';
 
@@ -58,8 +57,8 @@ export interface Operation<
   readonly response?: ResponseKind<Result>;
   /** The error statuses that not every operation has. */
   readonly statuses?: readonly number[];
-  /** The limit of concurrent requests that counts it, if not that of all reads or writes. */
-  limits?(query: Partial<Values<Query>>): keyof Admission | undefined;
+  /** The limit of concurrent requests that counts it, if it is not that of all reads or writes. */
+  limit?(query: Partial<Values<Query>>): 'list' | 'search' | 'wait' | undefined;
   /**
    * Checks the parameters together, before the body is read.
    *
