@@ -1,9 +1,7 @@
-import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { readdir, readFile, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { describe, expect, test } from '@jest/globals';
 import { CLOSE, post, TOKEN } from './support/api-server.ts';
 import { eventually } from './support/eventually.ts';
@@ -31,12 +29,6 @@ const PLANT = '{"id":1,"name":"Monstera deliciosa"}';
 
 const create = ({ apiUrl }: Service, token = TOKEN, body = PLANT) =>
   post(apiUrl, body, { Authorization: `Bearer ${token}` });
-
-/** What ps shows to every user of the machine; small images of Linux lack ps itself. */
-async function commandLine(pid = 0): Promise<string> {
-  if (process.platform === 'linux') return readFile(`/proc/${pid}/cmdline`, 'utf8');
-  return (await promisify(execFile)('ps', ['-o', 'args=', '-p', String(pid)])).stdout;
-}
 
 test('shows a curl command that works as it is, and says that its database is gone', async () => {
   const folder = await temporaryFolder();
@@ -204,7 +196,8 @@ describe('on Postgres', () => {
     await applyMigrations(own.directUrl);
     await service.until(() => service.stderr().endsWith('Ready.\n'));
     expect((await create(service)).status).toBe(200);
-    const listed = await commandLine(service.pid);
+    // What ps shows to every user of the machine.
+    const listed = await readFile(`/proc/${service.pid}/cmdline`, 'utf8');
     expect(listed).toContain('main.ts');
     expect(listed).not.toMatch(new RegExp(`${TOKEN}|database-password`));
     const connections = `from pg_stat_activity

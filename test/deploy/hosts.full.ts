@@ -32,26 +32,17 @@ test('every variable in .env reaches the service', async () => {
   for (const service of ['plant-store', 'migrate']) expect(services[service].environment).toMatchObject(given);
 });
 
-/** The path of an instance of the unit in deploy/systemd, beside its template, as installed in this folder. */
-async function installed(): Promise<string> {
+test('the unit has no mistake, and is as hardened as its compiler and network permit', async () => {
   const folder = await temporaryFolder();
   const text = await readFile(projectFile('deploy/systemd/plant-store@.service'), 'utf8');
   const unit = text.replaceAll('/opt/plant-store', projectFile(''));
+  // An instance, beside its template.
   for (const name of ['plant-store@.service', 'plant-store@3001.service']) await writeFile(join(folder, name), unit);
-  return join(folder, 'plant-store@3001.service');
-}
-
-test('the unit has no mistake that systemd finds', async () => {
-  expect(await run('systemd-analyze', ['verify', '--man=no', await installed()])).toEqual({
-    code: 0,
-    stdout: '',
-    stderr: '',
-  });
-});
-
-test('the unit is as hardened as one that compiles and needs the network can be', async () => {
+  const instance = join(folder, 'plant-store@3001.service');
+  const verified = await run('systemd-analyze', ['verify', '--man=no', instance]);
+  expect(verified).toEqual({ code: 0, stdout: '', stderr: '' });
   // Of 100; a unit that restricts nothing has 96.
-  const args = ['security', '--offline=yes', '--threshold=11', '--no-pager', await installed()];
+  const args = ['security', '--offline=yes', '--threshold=11', '--no-pager', instance];
   const { code, stdout } = await run('systemd-analyze', args);
   expect([code, stdout]).toEqual([0, expect.stringContaining('Overall exposure level')]);
 });

@@ -49,20 +49,3 @@ test.each<[string, string[], bigint | number]>([
 ])('reads an id with %s as an integer if it is one', (_what, sources, id) => {
   for (const source of sources) expect([source, parseJson(`{"id":${source}}`)]).toEqual([source, { id }]);
 });
-
-/** Milliseconds of CPU: the least of some rounds. */
-function cpuOf(work: () => void): number {
-  const rounds = Array.from({ length: 9 }, () => {
-    const start = process.cpuUsage();
-    work();
-    const { user, system } = process.cpuUsage(start);
-    return (user + system) / 1_000;
-  });
-  return Math.min(...rounds);
-}
-
-test('takes little longer than the platform', () => {
-  const json = `{"id":1,"name":"x","a":[${'1,'.repeat(32_000)}1]}`;
-  const bytes = Buffer.from(json);
-  expect(cpuOf(() => parse(bytes))).toBeLessThan(10 * cpuOf(() => JSON.parse(json)) + 1);
-});

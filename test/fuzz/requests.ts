@@ -2,16 +2,7 @@ import fc, { type Arbitrary } from 'fast-check';
 import { requestHead } from '../support/http-bytes.ts';
 import { int64, writtenInteger, writtenString } from '../support/plants/json-forms.ts';
 
-/* Requests of all operations, with bodies from the document's schemas: as it says, with something wrong in them, and with something wrong anywhere. */
-
-/** A JSON Schema as the document has them. */
-export interface Schema {
-  readonly type?: string;
-  readonly format?: string;
-  readonly required?: readonly string[];
-  readonly properties?: Readonly<Record<string, Schema>>;
-  readonly additionalProperties?: boolean;
-}
+/* Requests of all operations: right ones, with something wrong in their bodies, and with something wrong anywhere. */
 
 export interface Request {
   /** All that is sent on its connection. */
@@ -25,33 +16,20 @@ interface Member {
   readonly text: string;
 }
 
-/** Any request. @param create the schema of the body that creates a plant @param change of the one that changes one */
-export function requests(create: Schema, change: Schema, token: string): Arbitrary<Request> {
-  const bodyOf = (schema: Schema) =>
-    fc.oneof({ weight: 3, arbitrary: validBody(schema) }, { weight: 2, arbitrary: spoiltBody(schema) });
-  const creating = fc.record({
-    method: fc.constant('POST'),
-    target: fc.constant('/plants'),
-    type,
-    headers: fc.constant([]),
-    body: bodyOf(create),
-    pieces: fc.option(fc.array(fc.integer({ min: 1, max: 40 }))),
-  });
-  const others = fc.record({
-    method: fc.constantFrom('GET', 'GET', 'HEAD', 'PUT', 'PUT', 'DELETE', 'DELETE', 'PATCH'),
-    target: fc.tuple(path, query).map((parts) => parts.join('')),
-    type: fc.constant('application/json'),
-    headers: fc.array(header, { maxLength: 2 }),
-    body: bodyOf(change),
-    pieces: fc.constant(null),
-  });
+/** Any request. */
+export function requests(token: string): Arbitrary<Request> {
+  const line = fc.tuple(method, path, query).map(([method, ...target]) => `${method} ${target.join('')}`);
+  const start = fc.oneof(fc.tuple(fc.constant('POST /plants'), bodyOf('id')), fc.tuple(line, bodyOf()));
+  const headers = fc.tuple(fc.constant(`Authorization: Bearer ${token}`), type, fc.array(header, { maxLength: 2 }));
+  const pieces = fc.option(fc.array(fc.integer({ min: 1, max: 40 })));
   const mutations = fc.oneof({ weight: 2, arbitrary: fc.constant([]) }, fc.array(mutation, { maxLength: 4 }));
-  return fc.tuple(fc.oneof<Arbitrary<Parts>[]>(creating, others), mutations).map(([parts, mutations]) => ({
-    bytes: mutations.reduce((spoilt, mutate) => mutate(spoilt), httpRequest(parts, token)),
+  return fc.tuple(start, headers, pieces, mutations).map(([[line, body], headers, pieces, mutations]) => ({
+    bytes: mutations.reduce((spoilt, mutate) => mutate(spoilt), httpRequest(line, headers.flat(), body, pieces)),
     isSpoilt: mutations.length > 0,
   }));
 }
 
+const method = fc.constantFrom('GET', 'GET', 'HEAD', 'PUT', 'PUT', 'DELETE', 'DELETE', 'PATCH');
 const pathIds = fc.oneof(
   { weight: 4, arbitrary: fc.bigInt({ min: 0n, max: 9n }).map(String) },
   fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }).map(String),
@@ -81,40 +59,29 @@ const header = fc.oneof(
   fc.constantFrom('*', '"x"').map((tags) => `If-None-Match: ${tags}`),
 );
 
-const type = fc.constantFrom('application/json', 'Application/JSON; charset=UTF-8', 'application/json;charset="utf-8"');
+const type = fc
+  .constantFrom('application/json', 'Application/JSON; charset=UTF-8', 'application/json;charset="utf-8"')
+  .map((type) => `Content-Type: ${type}`);
 
 /** Few of them, so that some meet each other. */
 const ids = fc.oneof({ weight: 2, arbitrary: int64 }, { weight: 1, arbitrary: fc.bigInt({ min: 0n, max: 9n }) });
 const texts = fc.oneof(fc.string({ unit: 'grapheme' }), fc.string({ unit: 'binary' }), fc.constantFrom('', 'x'));
 const storable = texts.filter((text) => text.isWellFormed() && !text.includes('\0'));
 
-function validValue({ type, format }: Schema): Arbitrary<string> {
-  if (type === 'integer' && format === 'int64') return ids.chain(writtenInteger);
-  if (type === 'string') return storable.chain(writtenString);
-  throw new TypeError(`the fuzzer does not know the type ${type} ${format}`);
-}
+/** Of a plant, with these members as well: right in most cases. */
+const bodyOf = (...names: readonly string[]) =>
+  fc.oneof({ weight: 3, arbitrary: validBody(names) }, { weight: 2, arbitrary: spoiltBody });
 
-function validMember(schema: Schema, name: string): Arbitrary<Member | undefined> {
-  const property = schema.properties?.[name];
-  if (property === undefined) throw new TypeError(`the document requires ${name} and does not say what it is`);
-  const member = validValue(property).map((text) => ({ name, text }));
-  return schema.required?.includes(name) ? member : fc.option(member, { nil: undefined });
-}
-
-/** In any order, with a member that the schema does not name if it allows that, and with white space. */
-function validBody(schema: Schema): Arbitrary<string> {
-  const names = Object.keys(schema.properties ?? {});
-  const isClosed = schema.additionalProperties === false;
-  const nothing = fc.constant(undefined);
-  const extra = fc
-    .tuple(
-      fc.string().filter((name) => !names.includes(name)),
-      fc.json({ maxDepth: 2 }),
-    )
-    .map(([name, text]) => ({ name, text }));
+/** In any order, with a tag or without, with an unknown member at times, and with white space. */
+function validBody(names: readonly string[]): Arbitrary<string> {
+  const member = (name: string): Arbitrary<Member> =>
+    (name === 'id' ? ids.chain(writtenInteger) : storable.chain(writtenString)).map((text) => ({ name, text }));
+  const optional = fc.array(fc.oneof(member('tag'), fc.record({ name: fc.string(), text: fc.json({ maxDepth: 2 }) })), {
+    maxLength: 2,
+  });
   return fc
-    .tuple(...names.map((name) => validMember(schema, name)), isClosed ? nothing : fc.option(extra, { nil: undefined }))
-    .map((members) => members.filter((member) => member !== undefined))
+    .tuple(fc.tuple(member('name'), ...names.map(member)), optional)
+    .map((members) => members.flat())
     .chain((members) => fc.shuffledSubarray(members, { minLength: members.length }))
     .chain((members) => fc.constantFrom('', ' ', '\r\n\t').map((space) => objectText(members, space)));
 }
@@ -123,38 +90,26 @@ const oddNumbers = '1.5 -0 1e400 1e-400 9223372036854775808 -9223372036854775809
 const oddTexts = ['"\\u0000"', '"\\ud800"', '"\\udc00\\ud800"', '"\ufeff"', '"\\u000a"', 'NaN', "'x'", '01', '+1', ''];
 const oddValue = fc.oneof(fc.json({ maxDepth: 2 }), fc.constantFrom(...oddNumbers, ...oddTexts), ids.map(String));
 
+const oddMember = fc.record({
+  name: fc.constantFrom('id', 'name', 'tag', 'ID', '__proto__', ''),
+  text: fc.oneof(oddValue, storable.chain(writtenString)),
+});
 /** Members missing, twice, of other types, or no JSON at all. */
-function spoiltBody(schema: Schema): Arbitrary<string> {
-  const names = [...Object.keys(schema.properties ?? {}), 'ID', '__proto__', ''];
-  const member = fc.record({
-    name: fc.constantFrom(...names),
-    text: fc.oneof(oddValue, storable.chain(writtenString)),
-  });
-  const object = fc.array(member, { maxLength: 5 }).map((members) => objectText(members, ' '));
-  return fc.oneof({ weight: 4, arbitrary: object }, { weight: 1, arbitrary: oddValue });
-}
+const spoiltBody = fc.oneof(
+  { weight: 4, arbitrary: fc.array(oddMember, { maxLength: 5 }).map((members) => objectText(members, ' ')) },
+  { weight: 1, arbitrary: oddValue },
+);
 
 function objectText(members: readonly Member[], space: string): string {
   const texts = members.map(({ name, text }) => [JSON.stringify(name), ':', text].join(space));
   return [space, '{', texts.join(`${space},${space}`), '}', space].join('');
 }
 
-interface Parts {
-  readonly method: string;
-  readonly target: string;
-  readonly type: string;
-  /** More lines of the head. */
-  readonly headers: readonly string[];
-  readonly body: string;
-  /** The lengths of its chunks, if it is chunked; what is left makes the last one. */
-  readonly pieces: readonly number[] | null;
-}
-
-function httpRequest({ method, target, type, headers, body, pieces }: Parts, token: string): Buffer {
+/** @param pieces the lengths of its chunks, if it is chunked; what is left makes the last one */
+function httpRequest(line: string, headers: readonly string[], body: string, pieces: readonly number[] | null): Buffer {
   const bytes = Buffer.from(body);
   const framing = pieces === null ? `Content-Length: ${bytes.length}` : 'Transfer-Encoding: chunked';
-  const lines = [`Authorization: Bearer ${token}`, `Content-Type: ${type}`, ...headers, framing];
-  const head = Buffer.from(requestHead(`${method} ${target}`, lines));
+  const head = Buffer.from(requestHead(line, [...headers, framing]));
   return Buffer.concat([head, pieces === null ? bytes : chunked(bytes, pieces)]);
 }
 

@@ -9,16 +9,6 @@ export interface Target {
   readonly signal: AbortSignal;
 }
 
-export interface Exchange {
-  /** Resolves when the bytes are on their way, or the connection is closed. */
-  send(bytes: string | Uint8Array): Promise<void>;
-  readonly isOpen: boolean;
-  /** Stops reading, for a client that takes no answers. */
-  deafen(): void;
-  /** Breaks the connection off. */
-  reset(): void;
-}
-
 /**
  * Opens a connection, lets the attack send what it wants, and waits until the service closes the connection or the
  * attack is over.
@@ -26,10 +16,10 @@ export interface Exchange {
  * @returns each answer's status and error number (or `ok`), `closed` if no answer came, or `held` if it was still open
  * when the attack was over
  */
-export async function exchange(target: Target, attack: (connection: Exchange) => Promise<void>): Promise<string> {
+export async function exchange(target: Target, attack: (socket: Socket) => Promise<void>): Promise<string> {
   // A connection that is reset counts as closed.
   const socket = connectTo(target.url).setNoDelay();
-  const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()));
+  const closed = new Promise((resolve) => socket.once('close', resolve));
   let received = '';
   socket.on('data', (bytes) => {
     received += bytes.toString('latin1');
@@ -40,25 +30,16 @@ export async function exchange(target: Target, attack: (connection: Exchange) =>
     socket.destroy();
   };
   target.signal.addEventListener('abort', end);
-  await attack({
-    send: (bytes) => sent(socket, bytes, closed),
-    get isOpen() {
-      return !socket.destroyed && !target.signal.aborted;
-    },
-    deafen: () => void socket.pause(),
-    reset: () => void socket.resetAndDestroy(),
-  });
+  await attack(socket);
   await closed;
   target.signal.removeEventListener('abort', end);
   return held ? 'held' : answersIn(received) || 'closed';
 }
 
-function sent(socket: Socket, bytes: string | Uint8Array, closed: Promise<void>): Promise<void> {
-  const flushed = new Promise<void>((resolve) => {
-    if (socket.destroyed || socket.write(bytes, 'latin1')) resolve();
-    else socket.once('drain', resolve);
-  });
-  return Promise.race([flushed, closed]);
+/** Resolves when the bytes are on their way, or the connection is closed. */
+export async function send(socket: Socket, bytes: string | Uint8Array): Promise<void> {
+  if (socket.destroyed || socket.write(bytes, 'latin1')) return;
+  await new Promise((resolve) => socket.once('drain', resolve).once('close', resolve));
 }
 
 /** Such as `404 40400 x16`. */

@@ -1,7 +1,8 @@
+import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { requestHead } from '../support/http-bytes.ts';
-import { type Exchange, exchange, type Target } from './attacker.ts';
+import { exchange, send, type Target } from './attacker.ts';
 
 /** A way to misbehave, and what the service may do about it. */
 export interface Attack {
@@ -21,7 +22,7 @@ export interface Attack {
 }
 
 type Details = Partial<Pick<Attack, 'attackers' | 'turnsPerSecond' | 'seconds'>>;
-type Turn = (connection: Exchange, target: Target) => Promise<void>;
+type Turn = (socket: Socket, target: Target) => Promise<void>;
 
 const KILOBYTES = 1024;
 const CRLF = '\r\n';
@@ -31,14 +32,14 @@ const JSON_TYPE = 'Content-Type: application/json';
 const onlyHead = (lines: readonly string[], target = 'POST /plants') =>
   requestHead(target, ['Connection: close', ...lines]);
 
-function attackOf(name: string, insider: boolean, outcomes: string[], details: Details, send: Turn): Attack {
-  const turn = (target: Target) => exchange(target, (connection) => send(connection, target));
+function attackOf(name: string, insider: boolean, outcomes: string[], details: Details, attack: Turn): Attack {
+  const turn = (target: Target) => exchange(target, (socket) => attack(socket, target));
   return { name, insider, outcomes, turn, attackers: 16, turnsPerSecond: 50, seconds: 4, ...details };
 }
 
 /** By somebody without a good token. */
-const outsider = (name: string, outcomes: string[], details: Details, send: Turn) =>
-  attackOf(name, false, outcomes, details, send);
+const outsider = (name: string, outcomes: string[], details: Details, attack: Turn) =>
+  attackOf(name, false, outcomes, details, attack);
 
 const nothing: Turn = async () => {};
 
@@ -51,38 +52,45 @@ const insider = (
   rest = nothing,
   details: Details = {},
 ) =>
-  attackOf(name, true, outcomes, details, async (connection, to) => {
-    await connection.send(onlyHead([`Authorization: Bearer ${to.token}`, ...lines], target));
-    await rest(connection, to);
+  attackOf(name, true, outcomes, details, async (socket, to) => {
+    await send(socket, onlyHead([`Authorization: Bearer ${to.token}`, ...lines], target));
+    await rest(socket, to);
   });
 
 const insidersBody = (name: string, outcomes: string[], body: string | Uint8Array, lines = [JSON_TYPE]) =>
-  insider(name, outcomes, 'POST /plants', [...lines, `Content-Length: ${body.length}`], ({ send }) => send(body), {
-    attackers: 4,
-    turnsPerSecond: 10,
-  });
+  insider(
+    name,
+    outcomes,
+    'POST /plants',
+    [...lines, `Content-Length: ${body.length}`],
+    (socket) => send(socket, body),
+    {
+      attackers: 4,
+      turnsPerSecond: 10,
+    },
+  );
 
 /** Breaks the connection off after so many milliseconds. */
 const leaves =
   (milliseconds: number): Turn =>
-  async (connection) => {
+  async (socket) => {
     await sleep(milliseconds);
-    connection.reset();
+    socket.resetAndDestroy();
   };
 
 /** A piece now and then, for as long as it is borne. */
 const trickle =
   (piece: string): Turn =>
-  async (connection) => {
-    while (connection.isOpen) {
-      await connection.send(piece);
+  async (socket) => {
+    while (!socket.destroyed) {
+      await send(socket, piece);
       await sleep(500);
     }
   };
 
-const leavesUnread: Turn = (connection, target) => {
-  connection.deafen();
-  return leaves(1_000)(connection, target);
+const leavesUnread: Turn = (socket, target) => {
+  socket.pause();
+  return leaves(1_000)(socket, target);
 };
 
 const SERVED_OR_CLOSED = ['200 ok', '503 50300', 'closed'];
@@ -120,21 +128,21 @@ const withoutProxy: readonly Attack[] = [
     'slow headers',
     ['408 40800', 'held'],
     { attackers: 1_000, turnsPerSecond: 500, seconds: 13 },
-    async (connection, target) => {
-      await connection.send(SLOW);
-      await trickle(`a: a${CRLF}`)(connection, target);
+    async (socket, target) => {
+      await send(socket, SLOW);
+      await trickle(`a: a${CRLF}`)(socket, target);
     },
   ),
   outsider(
     '20,000 requests at once',
     ['404 40400', '404 40400, 503 50300', 'closed'],
     { attackers: 3, turnsPerSecond: 5, seconds: 10 },
-    ({ send }) => send(FLOOD),
+    (socket) => send(socket, FLOOD),
   ),
-  outsider('responses that nobody reads', ['closed', 'held'], { attackers: 8 }, async (connection) => {
-    connection.deafen();
-    while (connection.isOpen) {
-      await connection.send(requestHead('GET /openapi.json'));
+  outsider('responses that nobody reads', ['closed', 'held'], { attackers: 8 }, async (socket) => {
+    socket.pause();
+    while (!socket.destroyed) {
+      await send(socket, requestHead('GET /openapi.json'));
       await sleep(20);
     }
   }),

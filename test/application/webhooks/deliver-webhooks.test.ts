@@ -19,8 +19,13 @@ const lease = (part: Partial<Lease> = {}): Lease => {
   return { endpoint: 'endpoint', holder: '1', position: at(0), failures: 0, failingFor: 0, ...part };
 };
 
-/** What a delivery needs, with pages of 100; it ends at the end of the feed, or at a failure. */
-function setUp(feed: readonly LogEntry[], respond: (message: Message) => Promise<SendError | undefined>) {
+/** Delivers in pages of 100, to the end of the feed or a failure. @param isHeld whether the holder keeps its lease */
+async function deliver(
+  feed: readonly LogEntry[],
+  respond: (message: Message, end: AbortController) => Promise<SendError | undefined> = async () => undefined,
+  first = lease(),
+  isHeld = true,
+) {
   const end = new AbortController();
   const seen = { sent: [] as string[], positions: [] as Position[], attempts: [] as DeliveryFailure[], delivered: 0 };
   const delivery: Delivery = {
@@ -31,13 +36,13 @@ function setUp(feed: readonly LogEntry[], respond: (message: Message) => Promise
       awaitEntries: async () => end.abort(),
     },
     positions: {
-      advance: async (_lease, { changed, id }) => seen.positions.push({ changed, id }) > 0,
+      advance: async (_lease, { changed, id }) => seen.positions.push({ changed, id }) > 0 && isHeld,
       fail: async (_lease, attempt) => void seen.attempts.push(attempt),
       release: async () => {},
     },
     send(_endpoint, message) {
       seen.sent.push(message.plant.name);
-      return respond(message);
+      return respond(message, end);
     },
     atOnce: () => 32,
     observer: {
@@ -49,15 +54,6 @@ function setUp(feed: readonly LogEntry[], respond: (message: Message) => Promise
       missing() {},
     },
   };
-  return { delivery, end, seen };
-}
-
-async function deliver(
-  feed: readonly LogEntry[],
-  respond: (message: Message, end: AbortController) => Promise<SendError | undefined> = async () => undefined,
-  first = lease(),
-) {
-  const { delivery, end, seen } = setUp(feed, (message) => respond(message, end));
   await deliverToEndpoint(delivery)(
     first,
     () => true,
@@ -117,15 +113,8 @@ test.each<[what: string, part: Partial<Lease>, failure: Partial<SendError>, seco
 });
 
 test('sends nothing of the next page once somebody else has the lease', async () => {
-  const { delivery, end, seen } = setUp(entries(150), async () => undefined);
-  const positions = { ...delivery.positions, advance: async () => false };
-  await deliverToEndpoint({ ...delivery, positions })(
-    lease(),
-    () => true,
-    end.signal,
-    () => {},
-  );
-  expect(seen.sent).toEqual(names(1, 100));
+  const { sent } = await deliver(entries(150), undefined, lease(), false);
+  expect(sent).toEqual(names(1, 100));
 });
 
 test('at its end it keeps what was acknowledged, and counts no failure', async () => {

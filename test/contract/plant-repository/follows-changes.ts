@@ -1,14 +1,13 @@
 import { describe, expect, test } from '@jest/globals';
-import fc from 'fast-check';
 import { MAX_INT64, MIN_INT64, type NewPlant } from '../../../src/domain/plant.ts';
-import { applyTo, deletion, readPage, readToEnd, sorted } from '../../support/plants/changes.ts';
+import { deletion, readPage, readToEnd } from '../../support/plants/changes.ts';
 import { is } from '../../support/plants/unchecked-plants.ts';
 import { ODD } from './odd-texts.ts';
 import { type Open, opened } from './subject.ts';
 
 export function followsChanges(open: Open): void {
   describe('following the changes', () => {
-    const { subject, plants, instance, addAll, all: listed } = opened(open);
+    const { plants, addAll } = opened(open);
     let last: string | undefined;
     /** The end of the feed. */
     async function now(): Promise<string> {
@@ -46,14 +45,6 @@ export function followsChanges(open: Open): void {
       expect((await readToEnd(plants, next)).changes).toEqual([deletion(207n), plant(208n)]);
     });
 
-    test('reads the same from every instance, with the cursors of any other', async () => {
-      const start = await now();
-      for (let id = 210n; id < 230n; id++) await instance(Number(id)).add(plant(id));
-      const expected = (await readToEnd(plants, start)).changes;
-      expect(expected).toHaveLength(20);
-      for (const each of subject.instances) expect((await readToEnd(each, start, 7)).changes).toEqual(expected);
-    });
-
     test('makes no entry for what changes nothing and what was refused', async () => {
       await addAll([plant(240n), plant(241n)]);
       await plants.remove(241n);
@@ -70,36 +61,6 @@ export function followsChanges(open: Open): void {
       await plants.remove(242n);
       await plants.remove(240n, is(plant(240n, 'another')));
       expect(await readToEnd(plants, start)).toEqual({ changes: [], pages: [], next: start });
-    });
-
-    test('brings any consumer to what is stored, whatever happens between its pages', async () => {
-      let next: string = await now();
-      const copy = new Map<bigint, NewPlant>();
-      const action = fc.record({
-        kind: fc.constantFrom('add', 'replace', 'remove', 'read', 'read'),
-        id: fc.bigInt({ min: 500n, max: 509n }),
-        name: fc.constantFrom('a', 'b', 'c'),
-        limit: fc.integer({ min: 1, max: 5 }),
-      });
-      await fc.assert(
-        fc.asyncProperty(fc.array(action, { minLength: 5, maxLength: 30 }), async (actions) => {
-          for (const { kind, id, name, limit } of actions) {
-            if (kind === 'add') await plants.add({ id, name });
-            if (kind === 'replace') await plants.replace({ id, name });
-            if (kind === 'remove' && id % 3n === 0n) await plants.remove(id);
-            if (kind !== 'read') continue;
-            const page = await readPage(plants, next, limit);
-            applyTo(copy, page.changes);
-            next = page.next;
-          }
-          const end = await readToEnd(plants, next, 3);
-          applyTo(copy, end.changes);
-          next = end.next;
-          const stored = await listed({ from: 500n, to: 509n }, 10);
-          expect(sorted(copy.values())).toEqual(stored);
-        }),
-        { numRuns: 20 },
-      );
     });
 
     test('waits for a change until there is one, time is over, or nobody waits any more', async () => {
