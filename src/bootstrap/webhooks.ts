@@ -39,15 +39,9 @@ export async function startWebhooks(
   const { webhookSender } = await import('../adapters/webhooks/webhook-sender.ts');
   const userAgent = `plant-store/${manifest.version}`;
   const { send, atOnce, close } = webhookSender(endpoints, { userAgent, proxy });
-  const deliver = deliverWebhooks({
-    feed: store,
-    positions: store.positions,
-    send,
-    atOnce,
-    observer: observerOf(log, counters),
-  });
   const end = new AbortController();
-  const delivery = deliver(end.signal);
+  const observer = observerOf(log, counters);
+  const delivery = deliverWebhooks({ feed: store, positions: store.positions, send, atOnce, observer }, end.signal);
   return async () => {
     end.abort();
     await close();

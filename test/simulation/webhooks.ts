@@ -1,6 +1,13 @@
 import { isAfter } from '../../src/application/changes/cursor.ts';
 import { deliverWebhooks } from '../../src/application/webhooks/deliver-webhooks.ts';
-import type { KeepPositions, Lease, Message, ReadEntries, Send } from '../../src/application/webhooks/ports.ts';
+import type {
+  DeliveryObserver,
+  KeepPositions,
+  Lease,
+  Message,
+  ReadEntries,
+  Send,
+} from '../../src/application/webhooks/ports.ts';
 import { PlantStoreError } from '../../src/domain/errors.ts';
 import type { State } from '../support/linearizability.ts';
 import { type Process, randomOf, simulation } from './kernel.ts';
@@ -107,22 +114,18 @@ export function webhookReceivers(run: Run, table: Table, database: MemoryDatabas
     /** @returns a function that ends it */
     deliver(process: Process, feed: ReadEntries, positions: KeepPositions): () => void {
       const end = new AbortController();
-      const deliver = deliverWebhooks({
-        feed,
-        positions: watched(positions, process),
-        send: sender(process, end.signal),
-        atOnce: () => 32,
-        observer: {
-          delivered() {},
-          failed: (endpoint, { reason, failures }) =>
-            note(`${process.name}: ${endpoint} failed (${failures}): ${reason}`),
-          interrupted(error) {
-            if (!(error instanceof PlantStoreError)) fail(`webhooks are interrupted: ${(error as Error).stack}`);
-          },
-          missing: (endpoint) => fail(`${endpoint} is missing`),
+      const observer: DeliveryObserver = {
+        delivered() {},
+        failed: (endpoint, { reason, failures }) =>
+          note(`${process.name}: ${endpoint} failed (${failures}): ${reason}`),
+        interrupted(error) {
+          if (!(error instanceof PlantStoreError)) fail(`webhooks are interrupted: ${(error as Error).stack}`);
         },
-      });
-      if (names.length > 0) void deliver(end.signal);
+        missing: (endpoint) => fail(`${endpoint} is missing`),
+      };
+      const send = sender(process, end.signal);
+      const delivery = { feed, positions: watched(positions, process), send, atOnce: () => 32, observer };
+      if (names.length > 0) void deliverWebhooks(delivery, end.signal);
       return () => end.abort();
     },
     trouble: (name: string, trouble: Trouble, milliseconds: number) =>

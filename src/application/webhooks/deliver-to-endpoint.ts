@@ -26,57 +26,54 @@ export async function sleep(milliseconds: number, signal: AbortSignal): Promise<
   await delay(milliseconds, undefined, { signal }).catch(() => {});
 }
 
+/** Milliseconds between checks of a lease that has too little time left. */
+const RENEWAL_CHECK_MS = 500;
+
 /**
  * Delivers under a lease until the signal, or until the lease is lost or ends with a failure. It never rejects.
  *
  * @param mayBegin whether requests may begin now; false for ever after the signal
  * @param onAdvance called with the lease at each new position
  */
-type DeliverToEndpoint = (
+export async function deliverToEndpoint(
+  { feed, positions, send, atOnce, observer }: Delivery,
   lease: Lease,
   mayBegin: () => boolean,
   signal: AbortSignal,
   onAdvance: (lease: Lease) => void,
-) => Promise<void>;
-
-/** Milliseconds between checks of a lease that has too little time left. */
-const RENEWAL_CHECK_MS = 500;
-
-export function deliverToEndpoint({ feed, positions, send, atOnce, observer }: Delivery): DeliverToEndpoint {
-  return async (lease, mayBegin, signal, onAdvance) => {
-    try {
-      let current: Lease | undefined = lease;
-      while (current !== undefined && !signal.aborted) {
-        if (mayBegin()) current = await deliverPage(current, mayBegin, signal);
-        else await sleep(RENEWAL_CHECK_MS, signal);
-        if (current !== undefined) onAdvance(current);
-      }
-    } catch (error) {
-      observer.interrupted(error);
-      // If the release fails too, the lease expires by itself.
-      await positions.release([lease]).catch(() => {});
+): Promise<void> {
+  const { endpoint } = lease;
+  try {
+    let current: Lease | undefined = lease;
+    while (current !== undefined && !signal.aborted) {
+      if (mayBegin()) current = await deliverPage(current);
+      else await sleep(RENEWAL_CHECK_MS, signal);
+      if (current !== undefined) onAdvance(current);
     }
-  };
+  } catch (error) {
+    observer.interrupted(error);
+    // If the release fails too, the lease expires by itself.
+    await positions.release([lease]).catch(() => {});
+  }
 
   /** Resolves to the lease at its new position; undefined if it has ended. */
-  async function deliverPage(lease: Lease, mayBegin: () => boolean, signal: AbortSignal): Promise<Lease | undefined> {
-    const { endpoint } = lease;
-    const { epoch, entries } = await feed.readEntries(lease.position);
+  async function deliverPage(current: Lease): Promise<Lease | undefined> {
+    const { epoch, entries } = await feed.readEntries(current.position);
     if (entries.length === 0) {
-      await feed.awaitEntries(lease.position, signal);
-      return lease;
+      await feed.awaitEntries(current.position, signal);
+      return current;
     }
     const sendEntry = (entry: Omit<Message, 'epoch'>) => send(endpoint, { epoch, ...entry });
     const page = await sendPage(entries, sendEntry, () => atOnce(endpoint), mayBegin);
     if (page.sent > 0) observer.delivered(endpoint, page.sent);
     const last = entries[page.acknowledged - 1];
-    const newLease = last === undefined ? lease : { ...lease, position: last, failures: 0, failingFor: 0 };
-    if (last !== undefined && !(await positions.advance(lease, last))) return undefined;
+    const newLease = last === undefined ? current : { ...current, position: last, failures: 0, failingFor: 0 };
+    if (last !== undefined && !(await positions.advance(current, last))) return undefined;
     const failing = entries[page.acknowledged];
     // Requests that the signal aborts are no failures.
     if (page.failure === undefined || failing === undefined || signal.aborted) return newLease;
     const attempt = deliveryFailure(newLease, failing, page.failure);
-    await positions.fail(lease, attempt);
+    await positions.fail(current, attempt);
     observer.failed(endpoint, attempt);
     return undefined;
   }

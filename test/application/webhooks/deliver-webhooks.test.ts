@@ -54,7 +54,8 @@ async function deliver(
       missing() {},
     },
   };
-  await deliverToEndpoint(delivery)(
+  await deliverToEndpoint(
+    delivery,
     first,
     () => true,
     end.signal,
