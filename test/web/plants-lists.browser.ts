@@ -155,28 +155,6 @@ test(`imports a list of ${MEGABYTES} MB with flat memory`, async () => {
   expect((await stat((await refused(page)).path)).size).toBeGreaterThan(MEGABYTES * 499_000);
 }, 900_000);
 
-test('goes on after a 503, a lost connection and what is no response of the service', async () => {
-  const { stored, page } = await openWith();
-  const answers = [
-    undefined,
-    { status: 503, body: '{"error":50300,"message":"overloaded"}' },
-    { status: 200, body: '{"status":"ok"}' },
-  ];
-  await page.route(/import\?.*check=false/, async (route) => {
-    if (answers.length === 0) return route.continue();
-    const answer = answers.shift();
-    await (answer ? route.fulfill(answer) : route.abort());
-  });
-  const lines = Array.from({ length: 5_000 }, (_, id) => JSON.stringify({ id, name: `Ficus ${id}` }));
-  await importList(page, 'plants.ndjson', lines.join('\n'), 'Ficus');
-  for (const trouble of [/No connection to the service.*again/, /50300.*again/, /200: not a response of this.*again/]) {
-    await dialog(page).getByText(trouble).waitFor();
-  }
-  expect(await sums(page)).toBe('5,000 read, 5,000 new');
-  expect(stored.size).toBe(5_000);
-  expect(await page.locator('#import-trouble').textContent()).toBe('');
-});
-
 test('imports the list that it shows, not one chosen before that took longer', async () => {
   const { stored, page } = await openWith();
   const slowly = `window.bytes = Blob.prototype.bytes;

@@ -12,6 +12,7 @@ import {
   dialog,
   drop,
   fillIn,
+  head,
   isActive,
   openPlant,
   openWith,
@@ -93,6 +94,16 @@ test('is accessible without token or plants, with a list, a selection, an undo',
   await isAccessible(page, 'will be deleted in ten seconds');
   await page.getByLabel('Find').fill('rosa');
   await isAccessible(page, 'No plants match.');
+});
+
+test('is accessible in another order, with a filter, and on paper', async () => {
+  const { page } = await openWith(PLANTS);
+  await head(page, 'Name').click();
+  await page.locator('#tags').getByText('tree').click();
+  await isAccessible(page, '4 of 17 plants');
+  await page.evaluate('dispatchEvent(new Event("beforeprint"))');
+  await page.emulateMedia({ media: 'print' });
+  await isAccessible(page, 'Plant Store: 4 of 17 plants');
 });
 
 test('is accessible in its dialogs', async () => {

@@ -124,7 +124,7 @@ test.each([
 ])('says that a sign-in in front has ended, which %s, and loses no edit', async (_how, answer) => {
   const { stored, page } = await openInMemory();
   await row(page, 1).click();
-  await showsForm(page, { Id: '1', Name: 'Ficus' });
+  await showsForm(page, { Name: 'Ficus' });
   await fillIn(page, { Name: 'edited' });
   // The page itself is in the cache of the browser, as its files may be.
   await page.route(/plants|changes|tags/, (route) => route.fulfill(answer));

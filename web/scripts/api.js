@@ -1,25 +1,21 @@
 import { parseExactly } from '../../src/lists/records.js';
-import { byId, onClick } from './dom.js';
+import { askIn, byId, onClick } from './dom.js';
 import { errorOf, isSignedOut } from './errors.js';
 import { currentToken, signIn } from './token.js';
 
 /** @typedef {{ id: bigint, name: string, tag?: string | undefined }} Plant */
 /** @typedef {Plant | { id: bigint, deleted: true }} Change */
 /**
- * `type` is that of a body that is not JSON, `timeout` milliseconds for the first attempt, and `has` a member of the service's
- * response, unless it is a plant: that of a proxy may be JSON, too. `trouble` gets what keeps a response away, in words, and
- * undefined once there is one. `ends` says whether a response ends the attempts, by its status and the number of its error; a
- * 401 never does, and a connection that is lost after a long time counts as 408.
+ * `type` is that of a body that is not JSON, and `has` a member of the service's response, unless it is a plant: that of a
+ * proxy may be JSON, too. `trouble` gets what keeps a response away, in words, and undefined once there is one. `ends` says
+ * whether a response ends the attempts, by its status and the number of its error; a 401 never does.
  *
- * @typedef {{ body?: string | Uint8Array<ArrayBuffer> | null, type?: string, ifMatch?: string | undefined, signal?: AbortSignal,
- *   timeout?: number, has?: string, trouble?(problem?: string): void, ends?(status: number, number: number): boolean }} Request
+ * @typedef {{ body?: string | null, type?: string, ifMatch?: string | undefined, signal?: AbortSignal, has?: string,
+ *   trouble?(problem?: string): void, ends?(status: number, number: number): boolean }} Request
  */
 
-/** Milliseconds for a response. */
-const MAX_TIMEOUT = 45_000;
-
-/** Milliseconds after which a connection that is lost, or given up, is a slow one. */
-const SLOW = 10_000;
+/** Milliseconds for a response. A batch of a list takes long on a slow connection. */
+const RESPONSE_MS_MAX = 45_000;
 
 /** Whether a response is final. Other error statuses are temporary, of the service or of a proxy in front of it. */
 export const isDefinite = (/** @type {number} */ status) =>
@@ -31,14 +27,9 @@ export function nextAfter(/** @type {Headers} */ headers) {
   return id === undefined ? undefined : BigInt(id);
 }
 
+/** Offers to sign in again in front of the service. */
 const signedOut = byId('signed-out', HTMLDialogElement);
 onClick('reload', () => location.reload());
-
-/** Offers to sign in again in front of the service, above all that is open, so that nothing is lost. */
-async function askToReload() {
-  if (!signedOut.open) signedOut.showModal();
-  await new Promise((resolve) => signedOut.addEventListener('close', resolve, { once: true }));
-}
 
 /**
  * Sends a request until there is a definite response, since all operations may be repeated.
@@ -49,16 +40,7 @@ async function askToReload() {
  * @throws Error in words, with its number as the cause; the reason of the signal
  */
 export async function send(method, path, request = {}) {
-  const {
-    body = null,
-    type = 'application/json',
-    ifMatch,
-    signal,
-    trouble,
-    timeout = MAX_TIMEOUT,
-    has = 'name',
-    ends = isDefinite,
-  } = request;
+  const { body = null, type = 'application/json', ifMatch, signal, trouble, has = 'name', ends = isDefinite } = request;
   if (!('rawJSON' in JSON)) throw new Error('This browser would round long ids. Use one of 2025 or later.');
   for (let attempt = 0; ; attempt++) {
     if (currentToken() === '') await signIn('');
@@ -67,17 +49,14 @@ export async function send(method, path, request = {}) {
     if (body !== null) headers.set('Content-Type', type);
     if (ifMatch !== undefined) headers.set('If-Match', ifMatch);
     const url = typeof path === 'string' ? path : path(attempt);
-    // Longer each time, for slow connections.
-    const late = AbortSignal.timeout(Math.min(timeout * 2 ** attempt, MAX_TIMEOUT));
-    const limit = AbortSignal.any([late, ...(signal ? [signal] : [])]);
-    const start = performance.now();
+    const limit = AbortSignal.any([AbortSignal.timeout(RESPONSE_MS_MAX), ...(signal ? [signal] : [])]);
     // A deletion that has waited for an undo is sent as the page is left.
     const keepalive = method === 'DELETE';
     const how = /** @type {const} */ ({ method, headers, body, signal: limit, redirect: 'manual', keepalive });
     const response = await fetch(url, how).catch(() => undefined);
     const text = await response?.text().catch(() => undefined);
     signal?.throwIfAborted();
-    const result = text && parsed(text);
+    const result = text && jsonIn(text);
     if (method === 'DELETE' ? response?.status === 204 : response?.ok && has in Object(result)) {
       trouble?.();
       return { body: result, headers: response?.headers ?? new Headers() };
@@ -88,13 +67,11 @@ export async function send(method, path, request = {}) {
     const hasEnded = isSignedOut(whole, result);
     if (hasEnded || status === 401) {
       if (hasEnded) trouble?.(error.message);
-      await (hasEnded ? askToReload() : signIn(token, error.message));
+      await (hasEnded ? askIn(signedOut) : signIn(token, error.message));
       attempt = -1;
       continue;
     }
-    // A proxy that collects a body does not say that it comes too slowly.
-    const isSlow = status === 0 && performance.now() - start > SLOW;
-    if (ends(isSlow ? 408 : status, Number(error.cause))) {
+    if (ends(status, Number(error.cause))) {
       trouble?.();
       throw error;
     }
@@ -105,7 +82,7 @@ export async function send(method, path, request = {}) {
 }
 
 /** The value of a JSON text, whose ids keep all their digits; undefined for what is no JSON. */
-function parsed(/** @type {string} */ text) {
+function jsonIn(/** @type {string} */ text) {
   try {
     return parseExactly(text);
   } catch {

@@ -20,11 +20,20 @@ export function make(tag, properties, ...children) {
   return element;
 }
 
-export const write = (/** @type {string} */ id, /** @type {(Node | string)[]} */ ...content) =>
-  byId(id, HTMLElement).replaceChildren(...content);
+export function write(/** @type {string} */ id, /** @type {(Node | string)[]} */ ...content) {
+  const element = byId(id, HTMLElement);
+  // A screen reader would say the same text again.
+  if (content.length > 1 || content[0] !== element.textContent) element.replaceChildren(...content);
+}
 
 export function onClick(/** @type {string} */ id, /** @type {() => void} */ act) {
   byId(id, HTMLElement).onclick = () => act();
+}
+
+/** Asks in a dialog above all that is open, so that nothing is lost, and waits until it is closed. */
+export async function askIn(/** @type {HTMLDialogElement} */ dialog) {
+  if (!dialog.open) dialog.showModal();
+  await new Promise((resolve) => dialog.addEventListener('close', resolve, { once: true }));
 }
 
 /** Puts the page into a state, or out of it: a class of its body, on which the styles depend. */

@@ -1,6 +1,6 @@
 /** @import { Change } from './api.js' */
 import { isDefinite, send } from './api.js';
-import { byId, latest, setState, write } from './dom.js';
+import { latest, setState, write } from './dom.js';
 import { failed } from './errors.js';
 import { apply, reload } from './table/plants.js';
 import { loadTags } from './tag-choices.js';
@@ -23,7 +23,7 @@ export async function follow() {
   let after = 'now';
   // After a failure, the next request does not wait: a waiting one would show only at its end that the service responds.
   const path = (/** @type {number} */ attempt) => `changes?limit=1000&after=${after}&wait=${attempt > 0 ? 0 : WAIT_S}`;
-  const request = { trouble, signal, ends, has: 'next', timeout: (WAIT_S + 5) * 1_000 };
+  const request = { trouble, signal, ends, has: 'next' };
   // The first plants are there at once. They are read again once none of their changes is missed.
   reload();
   while (!signal.aborted) {
@@ -55,9 +55,7 @@ function begin(/** @type {string} */ state) {
 
 /** Says for how many seconds what others have done has been held back. */
 function showDelay(/** @type {number} */ seconds) {
-  const text = seconds > 0 ? `Live, held back for ${numberOf(seconds)} s` : 'Live';
-  // A screen reader would say the same again.
-  if (byId('live', HTMLElement).textContent !== text) write('live', text);
+  write('live', seconds > 0 ? `Live, held back for ${numberOf(seconds)} s` : 'Live');
   setState('held-back', seconds > 0);
 }
 

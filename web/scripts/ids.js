@@ -1,9 +1,6 @@
 /** @import { Plant, Request } from './api.js' */
 import { nextAfter, send } from './api.js';
 
-/** What is said of a text that is no id. */
-export const NOT_AN_ID = `An id is a whole number from ${-(2n ** 63n)} to ${2n ** 63n - 1n}.`;
-
 /** Ids that are tried in one request. Their distances double, so that they reach behind millions of deleted plants. */
 const TRIES_MAX = 24;
 
@@ -17,7 +14,7 @@ export function idOf(/** @type {string} */ text) {
 }
 
 /** The plant with the highest id; undefined if there is none. */
-export async function highestPlant(/** @type {Request} */ request) {
+async function highestPlant(/** @type {Request} */ request) {
   for (let from = ''; ; ) {
     const { body, headers } = await send('GET', `plants?order=desc&limit=1${from}`, { ...request, has: 'length' });
     const [[plant], next] = [/** @type {Plant[]} */ (body), nextAfter(headers)];
@@ -28,10 +25,11 @@ export async function highestPlant(/** @type {Request} */ request) {
 }
 
 /**
- * An id after that of this plant which no plant has or had, and probably none of the ids after it; behind the last id, the
- * time in milliseconds. A list of candidates is checked, which stores nothing: browsers would report a plant that is not found.
+ * An id after the highest that no plant has or had, and probably none of the ids after it; behind the last id, the time in
+ * milliseconds. A list of candidates is checked, which stores nothing: browsers would report a plant that is not found.
  */
-export async function freeId(/** @type {{ id: bigint } | undefined} */ plant, /** @type {Request} */ request) {
+export async function freeId(/** @type {Request} */ request = {}) {
+  const plant = await highestPlant(request);
   const after = plant && plant.id > 0n ? plant.id : 0n;
   const ids = Array.from({ length: TRIES_MAX }, (_, n) => asId(after + 2n ** BigInt(n)) ?? BigInt(Date.now() + n));
   // A plant that had the same name would be no other plant.
@@ -40,4 +38,11 @@ export async function freeId(/** @type {{ id: bigint } | undefined} */ plant, /*
   const { body } = await send('POST', 'import?check=true', check);
   const taken = new Set(/** @type {{ refused: { line: number }[] }} */ (body).refused.map(({ line }) => line));
   return ids.find((_, n) => !taken.has(n + 1)) ?? BigInt(Date.now());
+}
+
+/** The id that somebody has typed; a free one where that is nothing. @throws Error in words if it is no id */
+export async function newId(/** @type {string} */ text, /** @type {Request} */ request) {
+  const id = text.trim() === '' ? await freeId(request) : idOf(text);
+  if (id === undefined) throw new Error(`An id is a whole number from ${-(2n ** 63n)} to ${2n ** 63n - 1n}.`);
+  return id;
 }

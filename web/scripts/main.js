@@ -1,5 +1,5 @@
 import { send } from './api.js';
-import { byId, make, onClick, setState, write } from './dom.js';
+import { byId, onClick, setState, write } from './dom.js';
 import { add, open } from './editor/editor.js';
 import { sendDeletion } from './editor/undo.js';
 import { follow } from './follow.js';
@@ -10,7 +10,7 @@ import * as list from './table/plants.js';
 import * as selection from './table/selection.js';
 import { onOpen } from './table/table.js';
 import { isFiltered, view } from './table/view.js';
-import { cellsOf, numberOf } from './texts.js';
+import { numberOf, plantRow } from './texts.js';
 import { forgetToken, takeToken } from './token.js';
 import './welcome.js';
 
@@ -72,8 +72,8 @@ addEventListener('hashchange', () => {
 });
 // The table has only the rows in view: paper gets all.
 addEventListener('beforeprint', () => {
-  write('print-title', `Plant Store: ${fields.countText()}`);
-  write('print-rows', ...list.rows().map((row) => make('tr', {}, ...cellsOf(row))));
+  write('print-title', fields.countText());
+  write('print-rows', ...list.rows().map(plantRow));
 });
 addEventListener('afterprint', () => write('print-rows'));
 start();

@@ -21,13 +21,13 @@ export async function loadTags() {
   changeTimer = 0;
   try {
     const { body } = await send('GET', 'tags?limit=1000', { has: 'tags' });
-    const counted = /** @type {{ tags: { tag: string, count: number }[] }} */ (body).tags;
-    const sorted = counted
+    const counts = /** @type {{ tags: { tag: string, count: number }[] }} */ (body).tags;
+    const choices = counts
       .filter(({ tag }) => tag.length <= LENGTH_MAX)
       .sort((a, b) => b.count - a.count || (a.tag < b.tag ? -1 : 1))
       .map(({ tag }) => tag);
-    const isSame = sorted.join('\0') === tags.join('\0');
-    tags = sorted;
+    const isSame = choices.join('\0') === tags.join('\0');
+    tags = choices;
     if (!isSame) dispatchEvent(new Event('tags'));
   } catch {
     // The list says what is wrong.
@@ -50,19 +50,19 @@ export function offerTags(
 ) {
   let count = FIRST;
   function draw() {
-    const typed = field.value.toLowerCase();
-    const fitting = tags.filter((tag) => tag !== field.value && tag.toLowerCase().includes(typed));
-    const buttons = fitting.slice(0, count).map((tag) => {
+    const text = field.value.toLowerCase();
+    const matches = tags.filter((tag) => tag !== field.value && tag.toLowerCase().includes(text));
+    const buttons = matches.slice(0, count).map((tag) => {
       const button = make('button', { type: 'button', className: 'tag' }, ...nodesOf(tag));
       button.onclick = () => choose(tag);
       return button;
     });
-    const more = make('button', { type: 'button', className: 'plain' }, `${fitting.length - count} more`);
+    const more = make('button', { type: 'button', className: 'plain' }, `${matches.length - count} more`);
     more.onclick = () => {
       count = Infinity;
       draw();
     };
-    write(`${field.id}s`, ...buttons, ...(fitting.length > count ? [more] : []));
+    write(`${field.id}s`, ...buttons, ...(matches.length > count ? [more] : []));
   }
   field.addEventListener('input', draw);
   addEventListener('tags', draw);

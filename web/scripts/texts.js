@@ -5,9 +5,7 @@ import { make } from './dom.js';
 const EDGE = '\0';
 /** Scripts in which a joiner between two letters changes how they look. */
 const SCRIPTS = 'Arab|Beng|Deva|Gujr|Guru|Khmr|Knda|Mlym|Mong|Mymr|Orya|Sinh|Syrc|Taml|Telu';
-const LETTER = `[${SCRIPTS.split('|')
-  .map((script) => `\\p{scx=${script}}`)
-  .join('')}]`;
+const LETTER = `[${SCRIPTS.replace(/(\w+)\|?/g, '\\p{scx=$1}')}]`;
 const SEEN = `\\p{RGI_Emoji}|(?<=${LETTER})[\\u200C\\u200D](?=${LETTER})`;
 /** U+2800 is a Braille pattern without dots. */
 const UNSEEN = `${EDGE}+|[\\p{Cc}\\p{Cf}\\p{Default_Ignorable_Code_Point}\\p{Zl}\\p{Zp}\\u2800[\\p{Zs}--[ ]]]`;
@@ -21,19 +19,22 @@ export const plantsOf = (/** @type {number} */ count) => `${numberOf(count)} ${c
 export function nodesOf(/** @type {string} */ text, most = 200) {
   if (text === '') return [make('span', { className: 'sign' }, 'empty')];
   // Isolated: its direction ends with it.
-  const start = make('bdi', {}, ...signed(withEdges(text.slice(0, most).toWellFormed())));
+  const start = make('bdi', {}, ...withSigns(withEdges(text.slice(0, most).toWellFormed())));
   if (text.length <= most) return [start];
   return [start, make('span', { className: 'length' }, charactersOf(Array.from(text).length))];
 }
 
-/** The cells of a plant in a table that is only read. */
-export const cellsOf = (/** @type {Plant} */ { id, name, tag }) =>
-  [[`${id}`], nodesOf(name), tag === undefined ? [] : nodesOf(tag)].map((nodes) => make('td', {}, ...nodes));
+/** A row of a table that is only read. */
+export const tableRow = (/** @type {(Node | string)[][]} */ ...cells) =>
+  make('tr', {}, ...cells.map((nodes) => make('td', {}, ...nodes)));
+
+export const plantRow = (/** @type {Plant} */ { id, name, tag }) =>
+  tableRow([`${id}`], nodesOf(name), tag === undefined ? [] : nodesOf(tag));
 
 const withEdges = (/** @type {string} */ text) => text.replace(/^ +| +$/g, (spaces) => EDGE.repeat(spaces.length));
 
 /** A text with signs for what nobody would see: the third of each three parts, if there is one. */
-const signed = (/** @type {string} */ text) =>
+const withSigns = (/** @type {string} */ text) =>
   text.split(PARTS).map((part = '', n) => (n % 3 === 2 && part ? signOf(part) : part));
 
 function signOf(/** @type {string} */ unseen) {

@@ -1,4 +1,4 @@
-import { byId, onClick, setState, write } from './dom.js';
+import { askIn, byId, onClick, setState, write } from './dom.js';
 
 const KEY = 'plant-store-token';
 
@@ -38,12 +38,11 @@ export function takeToken() {
   return true;
 }
 
-/** Asks for another token than this one, unless there is one already, above all that is open, so that nothing is lost. */
+/** Asks for another token than this one, unless there is one already. */
 export async function signIn(/** @type {string} */ refused, why = '') {
   if (currentToken() !== refused) return;
   write('sign-in-problem', why);
-  if (!dialog.open) dialog.showModal();
-  await new Promise((resolve) => dialog.addEventListener('close', resolve, { once: true }));
+  await askIn(dialog);
 }
 
 export function forgetToken() {

@@ -2,7 +2,7 @@ import { send } from './api.js';
 import { byId, onClick } from './dom.js';
 import { add } from './editor/editor.js';
 import { failed } from './errors.js';
-import { freeId, highestPlant } from './ids.js';
+import { freeId } from './ids.js';
 import { reload } from './table/plants.js';
 
 /* What an empty store offers: a first plant, a list, or plants to try the page with. */
@@ -12,7 +12,7 @@ Lithops karasmontana,succulent\nGinkgo biloba,tree\nNepenthes rajah,carnivore\nD
 Taxus baccata,conifer\nSalvia rosmarinus,herb\nOcimum basilicum,herb\nVictoria amazonica,aquatic\n`;
 
 async function addSamples() {
-  const idsFrom = await freeId(await highestPlant({}), {});
+  const idsFrom = await freeId();
   await send('POST', `import?idsFrom=${idsFrom}`, { body: SAMPLES, type: 'text/csv', has: 'records' });
   reload();
 }

@@ -30,7 +30,6 @@ export async function openPlants(url: string, token = TOKEN, options: BrowserCon
 }
 
 interface Options {
-  readonly bodyLimit?: number;
   readonly look?: BrowserContextOptions;
   readonly verifyToken?: TokenVerifier;
 }
@@ -51,6 +50,10 @@ export async function signIn(page: Page, token: string): Promise<void> {
 
 /** The row of a plant. */
 export const row = (page: Page, id: bigint | number): Locator => page.locator(`[id="plant-${id}"]`);
+
+/** What puts the table in the order of a column. */
+export const head = (page: Page, name: 'Id' | 'Name' | 'Tag'): Locator =>
+  page.getByRole('columnheader', { name }).getByRole('button');
 
 /** Waits until this is the row that the keys are for. */
 export const isActive = (page: Page, id: bigint | number): Promise<void> =>

@@ -1,14 +1,14 @@
 /** @import { Plant, Request } from '../api.js' */
 import { send } from '../api.js';
-import { byId, latest, onClick, write } from '../dom.js';
-import { failed } from '../errors.js';
+import { byId, onClick, write } from '../dom.js';
+import { freeId, newId } from '../ids.js';
 import * as fields from '../table/fields.js';
 import * as list from '../table/plants.js';
 import { choose } from '../table/table.js';
 import { view } from '../table/view.js';
 import { offerTags } from '../tag-choices.js';
 import { nodesOf } from '../texts.js';
-import { newId, proposeId } from './new-id.js';
+import { workOf } from '../work-dialog.js';
 import { offerBack } from './several.js';
 import { saveByEnter, textField } from './text-field.js';
 import { removeLater, store } from './undo.js';
@@ -22,17 +22,14 @@ const [name, tag] = [textField('plant-name', 1_000), textField('plant-tag', 200)
 let stored = /** @type {Plant | undefined} */ (undefined);
 let etag = '';
 let maySave = true;
-const attempts = latest();
-
-const trouble = (problem = '') => write('editor-problem', problem);
+const work = workOf('editor');
 
 function show(/** @type {Plant | undefined} */ plant, firstTag = plant?.tag) {
-  trouble();
-  write('editor-done');
+  for (const what of ['problem', 'done']) write(`editor-${what}`);
   stored = plant;
   dialog.className = plant === undefined ? 'adding' : '';
   write('editor-title', plant ? `${maySave ? 'Change plant' : 'Plant'} ${plant.id}` : 'Add a plant');
-  idField.value = `${plant?.id ?? ''}`;
+  [idField.value, idField.placeholder] = ['', ''];
   name.fill(plant?.name);
   // An emptied name is probably a mistake. A plant whose name is already empty may keep it.
   byId('plant-name', HTMLTextAreaElement).required = plant?.name !== '';
@@ -45,7 +42,7 @@ function show(/** @type {Plant | undefined} */ plant, firstTag = plant?.tag) {
 /** While a request is under way, nothing can be typed: the dialog closes once it succeeds. */
 function lock(/** @type {boolean} */ isLocked) {
   for (const field of form.querySelectorAll('textarea')) field.readOnly = isLocked || !maySave;
-  idField.readOnly = isLocked || stored !== undefined;
+  idField.readOnly = isLocked;
   byId('take-theirs', HTMLButtonElement).disabled = isLocked;
   byId('save', HTMLButtonElement).disabled = !maySave;
 }
@@ -69,25 +66,19 @@ async function react(/** @type {Error} */ error, /** @type {Request} */ request)
   throw error;
 }
 
-/** Does one thing, in place of what is not finished, and says how it fails. */
-async function attempt(/** @type {(request: Request) => Promise<void>} */ work, isLocking = true) {
-  const request = { signal: attempts(), trouble };
-  trouble();
-  lock(isLocking);
-  try {
-    await work(request).catch((error) => react(error, request));
-  } catch (error) {
-    if (request.signal.aborted) return;
-    lock(false);
-    failed(error, 'editor-problem');
-  }
-}
+/** Does one thing, while nothing can be typed, and says how it fails. */
+const attempt = (/** @type {(request: Request) => Promise<void>} */ act, isLocking = true) =>
+  work.attempt(async (request) => {
+    lock(isLocking);
+    const result = act(request).catch((error) => react(error, request));
+    await result.finally(() => request.signal.aborted || lock(false));
+  });
 
 /** Saves the plant, and says so where `finish` leads. */
 const save = (/** @type {(plant: Plant) => void} */ finish) =>
   attempt(async (request) => {
     const texts = { name: name.text() ?? '', tag: tag.text() };
-    const plant = { id: stored?.id ?? (await newId(request)), ...texts };
+    const plant = { id: stored?.id ?? (await newId(idField.value, request)), ...texts };
     const newEtag = await store(plant, { ...request, ifMatch: stored && etag });
     if (!stored) reveal(plant.id);
     const words = [`${stored ? 'Changed' : 'Added'} ${plant.id} `, ...nodesOf(plant.name)];
@@ -105,8 +96,9 @@ function reveal(/** @type {bigint} */ id) {
 export function add(/** @type {string | undefined} */ firstTag = undefined) {
   maySave = true;
   show(undefined, firstTag);
-  void attempt(proposeId, false);
-  name.focus();
+  void attempt(async (request) => {
+    idField.placeholder = `${await freeId(request)}`;
+  }, false);
 }
 
 export function open(/** @type {bigint} */ id) {
@@ -144,7 +136,7 @@ onClick('close', close);
 offerTags(byId('plant-tag', HTMLTextAreaElement));
 saveByEnter(form);
 // The close event comes so late that it would meet the request of a plant that is opened next.
-dialog.onbeforetoggle = () => attempts();
+dialog.onbeforetoggle = work.stop;
 // At a second Escape browsers close a dialog whatever its cancel event says.
 dialog.oncancel = () => false;
 addEventListener('keydown', ({ key, isComposing }) => {

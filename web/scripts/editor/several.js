@@ -1,7 +1,6 @@
 /** @import { Plant, Request } from '../api.js' */
 import { send } from '../api.js';
 import { byId, onClick, write } from '../dom.js';
-import { failed } from '../errors.js';
 import * as selection from '../table/selection.js';
 import { offerTags } from '../tag-choices.js';
 import { numberOf, plantsOf } from '../texts.js';
@@ -23,8 +22,7 @@ const WORDS = {
   restoring: ['Put back', 'put back'],
 };
 
-const job = workDialog('several');
-const { dialog, bar } = job;
+const { attempt, dialog, bar, show: showDialog } = workDialog('several');
 const form = byId('several-form', HTMLFormElement);
 const tagField = textField('several-tag', 200);
 let rows = /** @type {readonly Target[]} */ ([]);
@@ -32,25 +30,21 @@ let kind = /** @type {keyof typeof WORDS} */ ('deleting');
 
 function show(/** @type {'asking' | 'running' | 'finished'} */ state, /** @type {number} */ count) {
   write('several-title', `${WORDS[kind][0]} ${plantsOf(count)}${state === 'asking' ? '?' : ''}`);
-  job.show(state, kind);
+  showDialog(state, kind);
 }
 
-function begin(/** @type {keyof typeof WORDS} */ work) {
-  kind = work;
-  for (const what of ['sums', 'refused']) write(`several-${what}`);
-  return job.begin();
-}
-
-function ask(/** @type {'deleting' | 'tagging'} */ work) {
-  begin(work);
-  rows = selection.rows();
-  tagField.fill(undefined);
-  const { size } = new Set(rows.flatMap(({ tag }) => tag ?? []));
-  const tags = size === 1 ? 'one tag' : `${numberOf(size)} different tags`;
-  write('several-replaced', size > 0 ? `This replaces ${tags}.` : '');
-  show('asking', rows.length);
-  if (kind === 'tagging') tagField.focus();
-}
+const ask = (/** @type {'deleting' | 'tagging'} */ work) =>
+  attempt(async () => {
+    kind = work;
+    for (const what of ['sums', 'refused']) write(`several-${what}`);
+    rows = selection.rows();
+    tagField.fill(undefined);
+    const { size } = new Set(rows.flatMap(({ tag }) => tag ?? []));
+    const tags = size === 1 ? 'one tag' : `${numberOf(size)} different tags`;
+    write('several-replaced', size > 0 ? `This replaces ${tags}.` : '');
+    show('asking', rows.length);
+    if (kind === 'tagging') tagField.focus();
+  });
 
 /** Changes a plant that nobody else has changed. @returns {Promise<Target | undefined>} what can be put back */
 async function change(
@@ -70,9 +64,8 @@ async function change(
 
 /** Changes each, and says what became of all. */
 async function run(/** @type {readonly Target[]} */ targets, /** @type {string=} */ tag = undefined) {
-  const request = begin(kind);
   let [done, refused] = [0, 0];
-  const former = /** @type {Target[]} */ ([]);
+  const formerPlants = /** @type {Target[]} */ ([]);
   const sum = () => {
     bar.value = (done + refused) / targets.length;
     const words = `${numberOf(done)} of ${plantsOf(targets.length)} ${WORDS[kind][1]}`;
@@ -80,13 +73,13 @@ async function run(/** @type {readonly Target[]} */ targets, /** @type {string=}
     return words;
   };
   const queue = targets.values();
-  async function drain() {
+  async function drain(/** @type {Request & { signal: AbortSignal }} */ request) {
     for (const target of queue) {
       try {
         const before = await change(target, tag, request);
         done++;
         selection.remove(target.id);
-        if (before) former.push(before);
+        if (before) formerPlants.push(before);
       } catch (error) {
         if (request.signal.aborted || !(error instanceof Error)) return;
         // A token that may not change one plant may change none.
@@ -99,14 +92,12 @@ async function run(/** @type {readonly Target[]} */ targets, /** @type {string=}
   }
   // One is done before anybody sees a dialog.
   if (targets.length > 1 || dialog.open) show('running', targets.length);
+  write('several-refused');
   sum();
-  try {
-    await Promise.all(Array.from({ length: AT_ONCE }, drain));
-  } catch (error) {
-    job.stop();
-    failed(error, 'several-problem');
-  }
-  offerBack([sum()], former);
+  await attempt(async (request) => {
+    await Promise.all(Array.from({ length: AT_ONCE }, () => drain(request)));
+  });
+  offerBack([sum()], formerPlants);
   if (done === targets.length) dialog.close();
   else show('finished', targets.length);
 }
@@ -124,10 +115,10 @@ onClick('delete-selected', () => ask('deleting'));
 onClick('tag-selected', () => ask('tagging'));
 
 /** Says what was done, and offers to put back what was changed, unless somebody else has changed it since. */
-export function offerBack(/** @type {(Node | string)[]} */ words, /** @type {readonly Target[]} */ former) {
+export function offerBack(/** @type {(Node | string)[]} */ words, /** @type {readonly Target[]} */ formerPlants) {
   const restore = () => {
     kind = 'restoring';
-    void run(former);
+    void run(formerPlants);
   };
-  say(words, former.length > 0 ? restore : undefined);
+  say(words, formerPlants.length > 0 ? restore : undefined);
 }

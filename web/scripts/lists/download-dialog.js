@@ -28,9 +28,10 @@ const isForSpreadsheets = byId('download-csv', HTMLInputElement);
 /** Reads all of them before any is saved: a list that breaks off must not look like a whole one. */
 async function download(/** @type {AbortSignal} */ signal) {
   write('download-done');
-  const [{ tag, name, untagged }, isCsv] = [view(), isForSpreadsheets.checked];
+  const [{ tag, name }, isCsv] = [view(), isForSpreadsheets.checked];
   // What the page has found by itself, the service would not.
-  const ids = !list.isLarge() && (name ?? untagged) ? new Set(list.rows().map(({ id }) => id)) : undefined;
+  const isOfPage = !list.isLarge() && (name !== undefined || tag === null);
+  const ids = isOfPage ? new Set(list.rows().map(({ id }) => id)) : undefined;
   const query = queryOf({ tag, name: ids ? undefined : name, separator: isCsv ? separator : undefined });
   const type = isCsv ? 'text/csv' : 'application/x-ndjson';
   const headers = { Authorization: `Bearer ${currentToken()}`, Accept: type };
@@ -41,13 +42,13 @@ async function download(/** @type {AbortSignal} */ signal) {
   const whole = await response.blob().catch(() => undefined);
   if (!whole) throw new Error('The connection broke off, so nothing was saved. Download it again.');
   const blob = ids ? new Blob(recordsWith(ids, await whole.text(), isCsv)) : whole;
-  const altered = isCsv ? await alteredIn(blob) : [];
+  const cells = isCsv ? await alteredIn(blob) : [];
   signal.throwIfAborted();
   const file = isCsv ? 'plants.csv' : 'plants.ndjson';
   // Excel takes a list without a byte order mark for one in another encoding.
   save(new Blob(isCsv ? ['\uFEFF', blob] : [blob], { type }), file);
   write('download-done', `Saved as ${file}.`);
-  write('download-trouble', altered.length > 0 ? `Spreadsheets would alter ${altered.join(', ')}. ${ADVICE}` : '');
+  write('download-trouble', cells.length > 0 ? `Spreadsheets would alter ${cells.join(', ')}. ${ADVICE}` : '');
 }
 
 byId('download-form', HTMLFormElement).onsubmit = (event) => {
@@ -72,15 +73,15 @@ function recordsWith(/** @type {Set<bigint>} */ ids, /** @type {string} */ list,
 
 /** The first cells of CSV that spreadsheets alter. */
 async function alteredIn(/** @type {Blob} */ list) {
-  const altered = /** @type {Set<string>} */ (new Set());
+  const cells = /** @type {Set<string>} */ (new Set());
   let end = '';
   const scan = (/** @type {string} */ text) => {
-    for (const [cell] of altered.size < SHOWN_MAX ? (end + text).matchAll(ALTERED) : []) altered.add(cell);
+    for (const [cell] of cells.size < SHOWN_MAX ? (end + text).matchAll(ALTERED) : []) cells.add(cell);
     end = text.slice(-ALTERED_LENGTH);
   };
   await list
     .stream()
     .pipeThrough(new TextDecoderStream())
     .pipeTo(new WritableStream({ write: scan }));
-  return [...altered].slice(0, SHOWN_MAX);
+  return [...cells].slice(0, SHOWN_MAX);
 }

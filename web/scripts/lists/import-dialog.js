@@ -1,7 +1,7 @@
 /** @import { Request } from '../api.js' */
 /** @import { List, Reading } from './list-reader.js' */
 import { byId, onClick, write } from '../dom.js';
-import { freeId, highestPlant } from '../ids.js';
+import { freeId } from '../ids.js';
 import * as fields from '../table/fields.js';
 import * as plants from '../table/plants.js';
 import * as selection from '../table/selection.js';
@@ -19,7 +19,7 @@ const BATCHES_MAX = 20;
 
 const { attempt, dialog, bar, show } = workDialog('import');
 const [form, input] = [byId('import-form', HTMLFormElement), byId('import-file', HTMLInputElement)];
-const [encoding, sheet] = [byId('import-encoding', HTMLSelectElement), byId('import-sheet', HTMLSelectElement)];
+const variant = byId('import-variant', HTMLSelectElement);
 const replaces = byId('import-replace', HTMLInputElement);
 let list = /** @type {List | undefined} */ (undefined);
 /** Imports what is left of the list. */
@@ -31,20 +31,20 @@ const open = (/** @type {FileList} */ files) =>
   attempt(async (request) => {
     input.files = files;
     replaces.checked = files[0]?.name === importedName;
-    for (const menu of [encoding, sheet]) menu.replaceChildren();
+    variant.replaceChildren();
     show('asking');
     if (files.length > 1) throw new Error('Import one list after the other.');
     await prepare(request);
   });
 
-/** Reads the list as the menus say, and shows what it may be. */
+/** Reads the list as the menu says, and shows what it may be. */
 async function prepare(/** @type {Request} */ request) {
   [list, proceed] = [undefined, undefined];
   clearReport();
   const [file] = input.files ?? [];
   if (!file) return;
-  const read = await readList(file, { encoding: encoding.value, sheet: sheet.value });
-  const firstId = await freeId(await highestPlant(request), request);
+  const read = await readList(file, variant.value);
+  const firstId = await freeId(request);
   request.signal?.throwIfAborted();
   list = read;
   fillForm(read, firstId);
@@ -94,7 +94,7 @@ function importOf(/** @type {Reading} */ reading) {
 
 form.onchange = ({ target }) => {
   if (target === input && input.files) void open(input.files);
-  else if (list && target !== encoding && target !== sheet) void look();
+  else if (list && target !== variant) void look();
   else void attempt(prepare);
 };
 form.onsubmit = (event) => {

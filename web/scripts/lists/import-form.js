@@ -21,13 +21,12 @@ function offer(field, options, value) {
 }
 
 /** Offers what a list may be, and chooses what was found or is proposed. @param {List} list @param {bigint} firstId */
-export function fillForm({ file, encoding, encodings, sheets, sheet, layout }, firstId) {
+export function fillForm({ file, encoding, variants, variant, layout }, firstId) {
   write('import-what', ...nodesOf(file.name));
   write('import-encoded', encoding && `, ${encoding}`);
-  const encodingOptions = encodings.map(({ sample, encoding: name }) => option(`${sample} (${name})`, name));
-  const sheetOptions = sheets.map((name) => option(name, name));
-  offer('encoding', encodingOptions, encoding);
-  offer('sheet', sheetOptions, sheet);
+  write('import-variants', encoding ? 'Its encoding: choose the line that reads right' : 'Its sheet');
+  const options = variants.map(({ text, value }) => option(text, value));
+  offer('variant', options, variant);
   from.value = `${firstId}`;
   skip.checked = true;
   csv.disabled = layout === undefined;

@@ -3,7 +3,7 @@
 /** @import { Reading } from './list-reader.js' */
 import { plantIn } from '../../../src/lists/records.js';
 import { byId, make, onClick, write } from '../dom.js';
-import { nodesOf, numberOf } from '../texts.js';
+import { nodesOf, numberOf, plantRow, tableRow } from '../texts.js';
 import { save } from './files.js';
 
 /** What is shown of refusals, first plants, replaced ones, and ids that come twice. */
@@ -13,34 +13,30 @@ const IDS_MAX = 50_000;
 const WORDS = ['read', 'new', 'replaced', 'there already', 'whose names are there already', 'refused'];
 
 const idsAreTaken = byId('import-taken', HTMLElement);
+const [plantRows, changeRows] = [byId('import-plants', HTMLElement), byId('import-changes', HTMLElement)];
 
 export function clearReport() {
   for (const what of ['plants', 'sums', 'ignored', 'twice', 'changes', 'refused']) write(`import-${what}`);
   idsAreTaken.hidden = true;
 }
 
-/** @param {string} table @param {number} most @param {(string | Node)[][]} cells */
-function addRow(table, most, ...cells) {
-  const body = byId(table, HTMLElement);
-  if (body.children.length < most) body.append(make('tr', {}, ...cells.map((nodes) => make('td', {}, ...nodes))));
-}
-
-const tagOf = (/** @type {Plant} */ { tag }) =>
-  tag === undefined ? [] : [make('span', { className: 'tag' }, ...nodesOf(tag))];
+/** Name and tag in one cell. @returns {(Node | string)[]} */
+const textsOf = (/** @type {Plant} */ { name, tag }) =>
+  tag === undefined ? nodesOf(name) : [...nodesOf(name), ' ', make('span', { className: 'tag' }, ...nodesOf(tag))];
 
 /** Shows what becomes of a list, batch by batch, and saves what is refused of it. */
 export function importReport(/** @type {Reading} */ { list, layout, existing }) {
   let sums = WORDS.map(() => 0);
-  const used = [layout?.id, layout?.tag, ...(layout?.name ?? [])];
-  const ignored = new Set(layout?.names.filter((name, n) => name && layout.header > 0 && !used.includes(n)));
+  const columns = [layout?.id, layout?.tag, ...(layout?.name ?? [])];
+  const ignoredNames = new Set(layout?.names.filter((name, n) => name && layout.header > 0 && !columns.includes(n)));
   /** The row of each id, those that are stored, and those that come again. */
   const rows = /** @type {Map<bigint, number>} */ (new Map());
-  const [stored, twice] = [/** @type {Set<bigint>} */ (new Set()), /** @type {string[]} */ ([])];
+  const [stored, repeats] = [/** @type {Set<bigint>} */ (new Set()), /** @type {string[]} */ ([])];
   /** The records that are refused, in a Blob for each batch: browsers keep them outside of the page's memory. */
-  const rejected = /** @type {Blob[]} */ ([]);
+  const rejectedRecords = /** @type {Blob[]} */ ([]);
   onClick('import-rejected', () => {
     const head = layout ? `\uFEFF${layout.head}` : '';
-    save(new Blob([head, ...rejected]), `${list.file.name}.rejected.${layout ? 'csv' : 'ndjson'}`);
+    save(new Blob([head, ...rejectedRecords]), `${list.file.name}.rejected.${layout ? 'csv' : 'ndjson'}`);
   });
   clearReport();
 
@@ -50,30 +46,30 @@ export function importReport(/** @type {Reading} */ { list, layout, existing }) 
       byId('import-refused', HTMLElement).append(`Row ${numberOf(row)}: ${problem}\n`);
     const counts = [records, created, changed, unchanged, leftOut, refused.length];
     sums = sums.map((sum, n) => sum + (counts[n] ?? 0));
-    rejected.push(new Blob(refused.map(({ raw }) => raw)));
+    rejectedRecords.push(new Blob(refused.map(({ raw }) => raw)));
     if (refused.some(({ error }) => error === 40009)) idsAreTaken.hidden = false;
-    for (const name of outcome.ignored) ignored.add(name);
+    for (const name of outcome.ignored) ignoredNames.add(name);
     for (const { before, after } of outcome.changes ?? []) {
-      const texts = [before, after].map((plant) => [...nodesOf(plant.name), ' ', ...tagOf(plant)]);
-      addRow('import-changes', CHANGES_MAX, [`${after.id}`], ...texts);
+      if (changeRows.childElementCount < CHANGES_MAX)
+        changeRows.append(tableRow([`${after.id}`], textsOf(before), textsOf(after)));
     }
     const refusedRows = new Set(refused.map(({ row }) => row));
     for (const record of rows.size < IDS_MAX ? sent : []) {
       for (const plant of plantIn(record)) {
-        const { id, name } = plant;
-        if (rows.has(id)) twice.push(`${id} (rows ${rows.get(id)} and ${record.row})`);
+        const { id } = plant;
+        if (rows.has(id)) repeats.push(`${id} (rows ${rows.get(id)} and ${record.row})`);
         rows.set(id, record.row);
         if (!refusedRows.has(record.row)) stored.add(id);
-        addRow('import-plants', PLANTS_MAX, [`${id}`], nodesOf(name), tagOf(plant));
+        if (plantRows.childElementCount < PLANTS_MAX) plantRows.append(plantRow(plant));
       }
     }
     const parts = sums.flatMap((sum, n) => (sum > 0 ? `${numberOf(sum)} ${WORDS[n]}` : []));
     write('import-sums', parts.join(', '));
-    write('import-ignored', ignored.size > 0 ? `Not stored: ${[...ignored].join(', ')}` : '');
-    const more = twice.length > TWICE_MAX ? ` and ${numberOf(twice.length - TWICE_MAX)} more` : '';
+    write('import-ignored', ignoredNames.size > 0 ? `Not stored: ${[...ignoredNames].join(', ')}` : '');
+    const more = repeats.length > TWICE_MAX ? ` and ${numberOf(repeats.length - TWICE_MAX)} more` : '';
     const which = existing === 'keep' ? 'first' : 'last';
-    const ids = `${twice.slice(0, TWICE_MAX).join(', ')}${more}. Only the ${which} plant of each is stored.`;
-    write('import-twice', twice.length > 0 ? `Ids that come twice: ${ids}` : '');
+    const ids = `${repeats.slice(0, TWICE_MAX).join(', ')}${more}. Only the ${which} plant of each is stored.`;
+    write('import-twice', repeats.length > 0 ? `Ids that come twice: ${ids}` : '');
   }
 
   /** `stored` has the ids of plants that are stored. */

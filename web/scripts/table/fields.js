@@ -4,7 +4,7 @@ import { offerTags } from '../tag-choices.js';
 import { numberOf, plantsOf } from '../texts.js';
 import * as list from './plants.js';
 import * as selection from './selection.js';
-import { isFiltered, keepInAddress, matching, view, wordsOf } from './view.js';
+import { isFiltered, keepInAddress, matching, ORDERS, view, wordsOf } from './view.js';
 
 /* The fields that say which plants the table shows. */
 
@@ -12,7 +12,7 @@ import { isFiltered, keepInAddress, matching, view, wordsOf } from './view.js';
 const TYPING_MS = 300;
 
 const [name, tag] = [byId('name', HTMLInputElement), byId('tag', HTMLInputElement)];
-const [order, untagged] = [byId('order', HTMLSelectElement), byId('untagged', HTMLButtonElement)];
+const untagged = byId('untagged', HTMLButtonElement);
 /** The heads of the columns: each has two orders, up and down. */
 const heads = /** @type {NodeListOf<HTMLButtonElement>} */ (document.querySelectorAll('th button'));
 const typedName = () => name.value.trim() || undefined;
@@ -37,31 +37,27 @@ function fill() {
   tag.dispatchEvent(new Event('input'));
   // Not while one types a space before the next word.
   if (typedName() !== view().name) name.value = view().name ?? '';
-  order.value = view().order ?? '';
 }
 
 /** Shows what is shown within other limits. */
-export const limit = (/** @type {View} */ limits = {}) => show({ ...view(), ...limits });
+export const limit = (/** @type {View} */ limits) => show({ ...view(), ...limits });
 
 byId('limits', HTMLFormElement).onsubmit = () => {
   const isSame = tag.value === (view().tag ?? '');
-  limit(isSame ? {} : { tag: tag.value || undefined, untagged: undefined });
+  limit(isSame ? {} : { tag: tag.value || undefined });
 };
 name.oninput = () => {
   keepInAddress({ ...view(), name: typedName() });
   clearTimeout(typing);
   typing = setTimeout(showAddress, list.isLarge() ? TYPING_MS : 0);
 };
-order.onchange = () => limit({ order: order.value || undefined });
 for (const [n, head] of heads.entries()) {
-  head.onclick = () => {
-    const isUp = order.selectedIndex === 2 * n;
-    limit({ order: order.options[2 * n + Number(isUp)]?.value || undefined });
-  };
+  const [up, down] = ORDERS.slice(2 * n);
+  head.onclick = () => limit({ order: view().order === up ? down : up });
 }
-untagged.onclick = () => limit({ tag: undefined, untagged: view().untagged ? undefined : '1' });
+untagged.onclick = () => limit({ tag: view().tag === null ? undefined : null });
 onClick('show-all', () => show({ order: view().order }));
-offerTags(tag, (chosen) => limit({ tag: chosen, untagged: undefined }));
+offerTags(tag, (chosen) => limit({ tag: chosen }));
 fill();
 
 /** Where nothing matches: what would, without the tag, or with one of the words or the beginning of the only one. */
@@ -69,14 +65,12 @@ function proposals() {
   const { name = '', order } = view();
   const words = wordsOf(name);
   const beginnings = Array.from(name, (_, n) => name.slice(0, -1 - n)).filter((text) => text.length > 2);
-  for (const text of [name, ...(words.length > 1 ? words : beginnings)]) {
-    const { length } = text ? matching(list.all(), { name: text }) : [];
-    if (length === 0) continue;
-    const button = make('button', { type: 'button' }, `${text}: ${plantsOf(length)}`);
-    button.onclick = () => show({ name: text, order });
-    return [button];
-  }
-  return [];
+  const countOf = (/** @type {string} */ text) => (text ? matching(list.all(), { name: text }).length : 0);
+  const proposal = [name, ...(words.length > 1 ? words : beginnings)].find(countOf);
+  if (proposal === undefined) return [];
+  const button = make('button', { type: 'button' }, `${proposal}: ${plantsOf(countOf(proposal))}`);
+  button.onclick = () => show({ name: proposal, order });
+  return [button];
 }
 
 /** How many there are, in words. */
@@ -91,15 +85,14 @@ export function countText() {
 
 /** Says what is shown, without what is being typed. */
 export function drawFields() {
-  tag.placeholder = view().tag === '' ? 'the empty one' : view().untagged ? 'none' : 'any';
+  tag.placeholder = view().tag === '' ? 'the empty one' : view().tag === null ? 'none' : 'any';
   const canOrder = !list.isLarge() || list.isWhole();
-  for (const [n, option] of [...order.options].entries()) option.disabled = n > 1 && !canOrder;
   for (const [n, head] of heads.entries()) {
-    const direction = ['ascending', 'descending'][order.selectedIndex - 2 * n] ?? 'none';
+    const direction = ['ascending', 'descending'][ORDERS.indexOf(view().order) - 2 * n] ?? 'none';
     head.parentElement?.setAttribute('aria-sort', direction);
     head.disabled = n > 0 && !canOrder;
   }
-  untagged.ariaPressed = `${view().untagged !== undefined}`;
+  untagged.ariaPressed = `${view().tag === null}`;
   const isNone = isFiltered(view()) && list.rows().length === 0 && list.isWhole() && !list.isLarge();
   write('proposals', ...(isNone ? proposals() : []));
   const [id, wanted] = [list.rows()[0]?.id, list.wantedId()];

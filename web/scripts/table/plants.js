@@ -18,16 +18,16 @@ const [FIRST_PAGE, PAGE] = [200, 1_000];
 const ROWS_MAX = 50_000;
 
 let hasTooMany = false;
-let asked = /** @type {View} */ ({});
-let loaded = /** @type {Row[]} */ ([]);
+let query = /** @type {View} */ ({});
+let loadedRows = /** @type {Row[]} */ ([]);
 /** The id with which they begin, unless they begin with the first one; the one that they reach to. */
 let [first, end] = /** @type {(bigint | undefined)[]} */ ([undefined, undefined]);
 /** Those that are shown, in their order; undefined until they are arranged. */
-let shown = /** @type {readonly Row[] | undefined} */ (undefined);
+let shownRows = /** @type {readonly Row[] | undefined} */ (undefined);
 /** After a failure nothing more is loaded until it begins again, so that scrolling does not repeat the request. */
 let state = /** @type {'partial' | 'loading' | 'failed' | 'complete'} */ ('complete');
 /** What came while a page was on its way, which may be older. */
-let held = /** @type {Change[]} */ ([]);
+let heldChanges = /** @type {Change[]} */ ([]);
 /** Whether what is loaded is to be replaced by the first page. */
 let isOld = false;
 const begins = latest();
@@ -43,32 +43,32 @@ export const canGrow = () => hasMore() && state !== 'failed';
 export const isWhole = () => !hasMore() && first === undefined;
 export const from = () => first;
 /** Also those that are not shown. */
-export const all = () => /** @type {readonly Row[]} */ (loaded);
+export const all = () => /** @type {readonly Row[]} */ (loadedRows);
 /** The ids of all plants; undefined if not all are here. */
-export const ids = () => (hasTooMany || !isWhole() ? undefined : new Set(loaded.map(({ id }) => id)));
+export const ids = () => (hasTooMany || !isWhole() ? undefined : new Set(loadedRows.map(({ id }) => id)));
 /** Where a row is shown; -1 if it is not. */
 export const indexOf = (/** @type {bigint | undefined} */ id) => rows().findIndex((row) => row.id === id);
 
 export function rows() {
-  shown ??= arranged();
-  return shown;
+  shownRows ??= arrange();
+  return shownRows;
 }
 
-function arranged() {
+function arrange() {
   const { order } = view();
-  if (hasTooMany) return isWhole() && order !== 'desc' ? ordered(loaded, order) : loaded;
+  if (hasTooMany) return isWhole() && order !== 'desc' ? ordered(loadedRows, order) : loadedRows;
   // Not in an order that changes as more come.
-  return order && !isWhole() ? [] : ordered(matching(loaded, view()), order);
+  return order && !isWhole() ? [] : ordered(matching(loadedRows, view()), order);
 }
 
 /** Shows what the view has become. */
 export function rearrange() {
-  if (hasTooMany || state === 'failed') reload();
-  else changed();
+  if (!isCurrent() || state === 'failed') reload();
+  else refresh();
 }
 
-function changed() {
-  shown = undefined;
+function refresh() {
+  shownRows = undefined;
   redraw();
 }
 /** The id that the rows are to begin with, if the view says one. */
@@ -76,21 +76,21 @@ export const wantedId = () => (hasTooMany ? idOf(view().name ?? '') : undefined)
 
 /** What the service is to be asked for. @returns {View} */
 function wanted() {
-  const { name, tag, order } = view();
   if (!hasTooMany) return {};
-  return { name: wantedId() === undefined ? name : undefined, tag, order: order === 'desc' ? order : undefined };
+  const name = wantedId() === undefined ? view().name : undefined;
+  return { name, tag: view().tag ?? undefined, order: view().order === 'desc' ? 'desc' : undefined };
 }
 
-const isAsked = () => `${queryOf(wanted())}` === `${queryOf(asked)}` && wantedId() === first;
+const isCurrent = () => `${queryOf(wanted())}` === `${queryOf(query)}` && wantedId() === first;
 
 /** Begins again. Those of the same view stay until they come anew. */
 export function reload() {
-  if (!isAsked()) loaded = [];
+  if (!isCurrent()) loadedRows = [];
   [signal, isOld] = [begins(), true];
-  [asked, first, held, state] = [wanted(), wantedId(), [], 'partial'];
-  end = first === undefined ? undefined : asId(first + (asked.order === 'desc' ? 1n : -1n));
+  [query, first, heldChanges, state] = [wanted(), wantedId(), [], 'partial'];
+  end = first === undefined ? undefined : asId(first + (query.order === 'desc' ? 1n : -1n));
   void loadMore();
-  changed();
+  refresh();
 }
 
 /** Loads all that are kept; of a search, which takes the service long, as many as are seen. */
@@ -99,46 +99,46 @@ export async function loadMore() {
   state = 'loading';
   const request = { signal, trouble: (problem = '') => write('trouble', problem), has: 'length' };
   try {
-    const limit = isOld ? FIRST_PAGE : Math.min(PAGE, ROWS_MAX - loaded.length || PAGE);
-    const path = `plants?${queryOf({ limit, after: end, ...asked })}`;
+    const limit = isOld ? FIRST_PAGE : Math.min(PAGE, ROWS_MAX - loadedRows.length || PAGE);
+    const path = `plants?${queryOf({ limit, after: end, ...query })}`;
     const { body, headers } = await send('GET', path, request);
     setState('may-create', headers.get('Allow')?.includes('POST') ?? false);
-    if (isOld) loaded = [];
-    loaded.push(.../** @type {Plant[]} */ (body).map(rowOf));
+    if (isOld) loadedRows = [];
+    loadedRows.push(.../** @type {Plant[]} */ (body).map(rowOf));
     // A search may have looked further than its last plant.
     const next = nextAfter(headers);
-    [end, state] = [next ?? loaded.at(-1)?.id, next === undefined ? 'complete' : 'partial'];
+    [end, state] = [next ?? loadedRows.at(-1)?.id, next === undefined ? 'complete' : 'partial'];
   } catch (error) {
     if (request.signal.aborted) return;
     failed(error);
-    if (isOld) loaded = [];
+    if (isOld) loadedRows = [];
     state = 'failed';
   }
   isOld = false;
   // The first half goes.
-  if (loaded.length > ROWS_MAX) {
-    loaded = loaded.slice(ROWS_MAX / 2);
-    first = loaded[0]?.id;
+  if (loadedRows.length > ROWS_MAX) {
+    loadedRows = loadedRows.slice(ROWS_MAX / 2);
+    first = loadedRows[0]?.id;
   }
-  if (held.length > 0) apply(held.splice(0));
-  if (state === 'partial' && loaded.length >= ROWS_MAX) becomeLarge();
-  else if (asked.name === undefined) void loadMore();
-  changed();
+  if (heldChanges.length > 0) apply(heldChanges.splice(0));
+  if (state === 'partial' && loadedRows.length >= ROWS_MAX) becomeLarge();
+  else if (query.name === undefined) void loadMore();
+  refresh();
 }
 
 function becomeLarge() {
   if (hasTooMany) return;
   hasTooMany = true;
-  if (!isAsked()) reload();
+  if (!isCurrent()) reload();
 }
 
 /** Takes over what has become of plants, by this page or others. */
 export function apply(/** @type {readonly Change[]} */ changes) {
   loadTagsSoon();
-  if (state === 'loading') held.push(...changes);
-  const { tag = undefined, name = '', order } = asked;
+  if (state === 'loading') heldChanges.push(...changes);
+  const { tag = undefined, name = '', order } = query;
   const isBefore = (/** @type {bigint} */ a, /** @type {bigint} */ b) => (order === 'desc' ? a > b : a < b);
-  const byId = new Map(loaded.map((row) => [row.id, row]));
+  const byId = new Map(loadedRows.map((row) => [row.id, row]));
   for (const change of changes) {
     const { id } = change;
     const isInReach = !isBefore(id, first ?? id) && (!hasMore() || (end !== undefined && !isBefore(end, id)));
@@ -146,14 +146,14 @@ export function apply(/** @type {readonly Change[]} */ changes) {
     if (isPlant && change.name.toLowerCase().includes(name.toLowerCase())) byId.set(id, rowOf(change));
     else byId.delete(id);
   }
-  loaded = [...byId.values()].sort((a, b) => (isBefore(a.id, b.id) ? -1 : 1));
+  loadedRows = [...byId.values()].sort((a, b) => (isBefore(a.id, b.id) ? -1 : 1));
   // The last rows go until they are scrolled to; not while a page is on its way that follows them.
-  if (loaded.length > ROWS_MAX && state !== 'loading') {
-    loaded.length = ROWS_MAX;
-    [end, state] = [loaded.at(-1)?.id, 'partial'];
+  if (loadedRows.length > ROWS_MAX && state !== 'loading') {
+    loadedRows.length = ROWS_MAX;
+    [end, state] = [loadedRows.at(-1)?.id, 'partial'];
     becomeLarge();
   }
-  changed();
+  refresh();
 }
 
 /** @returns {Row} */

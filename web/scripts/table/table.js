@@ -12,7 +12,7 @@ import * as selection from './selection.js';
 const [MARGIN, AHEAD] = [6, 300];
 
 const [grid, body] = [byId('plants', HTMLElement), byId('rows', HTMLElement)];
-let drawn = /** @type {Map<Row, HTMLElement>} */ (new Map());
+let elements = /** @type {Map<Row, HTMLElement>} */ (new Map());
 let active = /** @type {bigint | undefined} */ (undefined);
 /** Where the active row is, or was before it went. */
 let activeIndex = -1;
@@ -26,8 +26,8 @@ function draw() {
   let index = Math.max(0, first - MARGIN);
   const visible = rows.slice(index, first + Math.ceil(room / height) + MARGIN);
   if (index + visible.length + AHEAD > rows.length) list.loadMore();
-  const next = new Map(visible.map((row) => [row, drawn.get(row) ?? elementOf(row)]));
-  for (const [row, element] of drawn) if (!next.has(row)) element.remove();
+  const next = new Map(visible.map((row) => [row, elements.get(row) ?? elementOf(row)]));
+  for (const [row, element] of elements) if (!next.has(row)) element.remove();
   let place = body.firstElementChild;
   for (const [row, element] of next) {
     if (element === place) place = place.nextElementSibling;
@@ -41,7 +41,7 @@ function draw() {
     const box = element.querySelector('input');
     if (box) box.checked = selection.has(row.id);
   }
-  drawn = next;
+  elements = next;
   const digits = Math.max(2, ...visible.map(({ id }) => `${id}`.length));
   grid.style.setProperty('--digits', `${digits}`);
   grid.ariaRowCount = list.hasMore() ? '-1' : `${rows.length + 1}`;
@@ -69,8 +69,7 @@ function elementOf(/** @type {Row} */ { id, name, tag }) {
     activate(list.indexOf(id));
     if (target === box || shiftKey || ctrlKey || metaKey) {
       select(shiftKey);
-    } else if (tag !== undefined && target instanceof Element && target.closest('.tag'))
-      limit({ tag, untagged: undefined });
+    } else if (tag !== undefined && target instanceof Element && target.closest('.tag')) limit({ tag });
     else open(id);
   };
   return element;
@@ -99,9 +98,9 @@ grid.addEventListener('keydown', (event) => {
   const page = Math.floor(room / height);
   const steps = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -Infinity, End: Infinity };
   const step = new Map(Object.entries(steps)).get(event.key) ?? 0;
-  const found = active === undefined ? -1 : list.indexOf(active);
+  const current = active === undefined ? -1 : list.indexOf(active);
   // If the active one has gone, the next one is where it was.
-  const index = found >= 0 ? found : step > 0 ? activeIndex - 1 : activeIndex;
+  const index = current >= 0 ? current : step > 0 ? activeIndex - 1 : activeIndex;
   const { key, shiftKey, ctrlKey, metaKey, altKey, target } = event;
   if (target !== grid || altKey) return;
   if (ctrlKey || metaKey) {

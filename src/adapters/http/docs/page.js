@@ -59,20 +59,14 @@ function showExactly({ React: { createElement } }) {
   return { wrapComponents: { responseBody: wrap } };
 }
 
-/** JSON with a line for each value, also if it is cut off. Its numbers stay texts, since JSON.parse would round them. */
+/** JSON with a line for each value, and all digits of its numbers, which JSON.parse would round; as it is if it is cut off. */
 function indented(json) {
-  let depth = 0;
-  const line = (change) => {
-    depth = Math.max(0, depth + change);
-    return `\n${'  '.repeat(depth)}`;
-  };
-  return json.replace(/"(?:\\.|[^"\\])*"?|\s+|\{\s*\}|\[\s*\]|[[\]{},:]/g, (token) => {
-    if (token === '{' || token === '[') return token + line(1);
-    if (token === '}' || token === ']') return line(-1) + token;
-    if (token === ',') return token + line(0);
-    if (token === ':') return ': ';
-    return token.trim();
-  });
+  const exact = (_key, value, { source }) => (typeof value === 'number' ? JSON.rawJSON(source) : value);
+  try {
+    return JSON.stringify(JSON.parse(json, exact), null, 2);
+  } catch {
+    return json;
+  }
 }
 
 const response = await fetch('openapi.json');
