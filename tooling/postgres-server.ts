@@ -44,13 +44,11 @@ export async function makePostgresTemplate(folder: string): Promise<string> {
  * @param settings of postgresql.conf, such as `fsync=off`
  * @param files to put into the data folder, readable by the server only, such as pg_hba.conf
  * @param copyOf the data folder of a server that was shut down, instead of a new one
- * @param environment beside that of this process
  */
 export async function startPostgresServer(
   settings: readonly string[] = [],
   files: Readonly<Record<string, string>> = {},
   copyOf?: string,
-  environment: Readonly<Record<string, string>> = {},
 ): Promise<PostgresServer> {
   const folder = await mkdtemp(join(tmpdir(), 'plant-store-postgres-'));
   if (isRoot) await chown(folder, NOBODY, NOBODY);
@@ -72,7 +70,6 @@ export async function startPostgresServer(
     const server = spawn(join(bin, 'postgres'), ['-D', data, ...options.flatMap((option) => ['-c', option])], {
       ...user,
       cwd: folder,
-      env: { ...process.env, ...environment },
       stdio: ['ignore', 'ignore', 'pipe'],
     });
     await ready(server);

@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { parse } from 'yaml';
 import { VARIABLES } from '../../src/config/variables.ts';
-import { debianProgram } from '../support/servers/debian-program.ts';
 import { projectFile, run, temporaryFolder } from '../support/service-process.ts';
 
 /* What a real docker compose makes of docker-compose.yml, and systemd of the unit in deploy/systemd. */
@@ -24,7 +23,7 @@ test('every variable in .env reaches the service', async () => {
   await cp(projectFile('docker-compose.yml'), join(folder, 'docker-compose.yml'));
   await writeFile(join(folder, '.env'), ['POSTGRES_PASSWORD=a-password\n', ...lines].join(''));
   const { code } = await run('sh', ['-c', 'docker compose version']);
-  const compose = code === 0 ? ['docker', 'compose'] : [debianProgram('docker-compose')];
+  const compose = code === 0 ? ['docker', 'compose'] : ['docker-compose'];
   const [program = '', ...args] = [...compose, 'config'];
   const { stdout, stderr } = await run(program, args, { HOME: folder }, folder);
   expect(stderr).toBe('');

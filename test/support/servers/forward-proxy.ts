@@ -7,7 +7,6 @@ export async function startForwardProxy() {
   const asked: (string | undefined)[] = [];
   const credentials = new Set<string | undefined>();
   let seen = '';
-  let opens = true;
   const server = createServer((request, response) => {
     asked.push(request.url);
     response.writeHead(400).end();
@@ -19,7 +18,6 @@ export async function startForwardProxy() {
     client.on('close', () => target.destroy());
     const { hostname, port } = new URL(`http://${url}`);
     const target = connect(Number(port), hostname, () => {
-      if (!opens) return;
       client.write('HTTP/1.1 200 Connection established\r\n\r\n');
       client.on('data', (bytes) => {
         seen += bytes.toString('latin1');
@@ -36,9 +34,5 @@ export async function startForwardProxy() {
     credentials,
     /** What went through its tunnels to the other side. */
     seen: () => seen,
-    /** Whether it responds. */
-    respond(does: boolean): void {
-      opens = does;
-    },
   };
 }

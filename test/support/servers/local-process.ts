@@ -2,7 +2,6 @@ import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, openSync, readFileSync, readlinkSync, statSync } from 'node:fs';
 import { childrenOf, commandOf, parentOf } from '../../../tooling/linux-process.ts';
 import { eventually } from '../eventually.ts';
-import { debianProgram } from './debian-program.ts';
 
 /* Servers on this machine that the tests did not start, found by the port at which they listen (man 5 proc). */
 
@@ -77,7 +76,7 @@ export function listenerAt(port: number): LocalProcess {
 }
 
 function pidOfListener(port: number): number {
-  const listed = execFileSync(debianProgram('ss', 'iproute2'), ['-Hltnp', `sport = :${port}`], { encoding: 'utf8' });
+  const listed = execFileSync('ss', ['-Hltnp', `sport = :${port}`], { encoding: 'utf8' });
   const pids = [...listed.matchAll(/pid=(\d+)/g)].map(([, pid]) => Number(pid));
   // Workers inherit the socket from the process that listens.
   const oldest = pids.find((pid) => !pids.includes(parentOf(pid)));

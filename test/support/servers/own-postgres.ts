@@ -12,9 +12,9 @@ export async function ownPostgres(...how: Parameters<typeof startPostgresServer>
   return server;
 }
 
-/** The same with every migration applied. @param environment beside that of this process */
-export async function migratedPostgres(environment?: Readonly<Record<string, string>>): Promise<PostgresServer> {
-  const server = await ownPostgres(undefined, undefined, undefined, environment);
+/** The same with every migration applied. */
+export async function migratedPostgres(): Promise<PostgresServer> {
+  const server = await ownPostgres();
   await applyMigrations(server.url);
   return server;
 }

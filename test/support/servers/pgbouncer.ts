@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { freePort } from '../../../tooling/free-port.ts';
 import { connectTo } from '../http-bytes.ts';
 import { type NodeProcess, startAsNobody, temporaryFolder } from '../service-process.ts';
-import { debianProgram } from './debian-program.ts';
 
 /**
  * Starts PgBouncer in transaction mode before the Postgres server of the address, until the end of the test.
@@ -36,7 +35,7 @@ export async function startPgBouncer(serverUrl: string, more: readonly string[] 
 
   let running: NodeProcess;
   async function start(): Promise<void> {
-    running = startAsNobody(debianProgram('pgbouncer'), [file]);
+    running = startAsNobody('pgbouncer', [file]);
     await running.eventually(accepts);
   }
   function accepts(): Promise<boolean> {

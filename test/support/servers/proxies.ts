@@ -2,7 +2,6 @@ import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { freePort } from '../../../tooling/free-port.ts';
 import { projectFile, startAsNobody, startProgram, temporaryFolder } from '../service-process.ts';
-import { debianProgram } from './debian-program.ts';
 
 /* The proxies that deploy sets up, on free ports until the end of the test, without TLS. */
 
@@ -34,7 +33,7 @@ export async function startHaproxy(instances: readonly Instance[], retries?: num
   await chmod(folder, 0o755);
   const file = join(folder, 'haproxy.cfg');
   await writeFile(file, config);
-  const proxy = startAsNobody(debianProgram('haproxy'), ['-db', '-f', file]);
+  const proxy = startAsNobody('haproxy', ['-db', '-f', file]);
 
   async function up(): Promise<number> {
     const answer = await fetch(`http://127.0.0.1:${statistics}/;csv`).catch(() => undefined);
@@ -79,7 +78,7 @@ export async function startNginx(configuration: string): Promise<string> {
     http { access_log off; ${paths.join(' ')} ${configuration.replace('listen 80;', `listen 127.0.0.1:${port};`)} }`,
   );
   const url = `http://127.0.0.1:${port}`;
-  const proxy = startAsNobody(debianProgram('nginx', 'nginx-light'), ['-c', file, '-p', folder]);
+  const proxy = startAsNobody('nginx', ['-c', file, '-p', folder]);
   await proxy.eventually(async () => (await fetch(`${url}/openapi.json`).catch(() => undefined))?.ok === true);
   return url;
 }
@@ -97,7 +96,7 @@ export async function startCaddy(configuration: string): Promise<string> {
   const file = join(folder, 'Caddyfile');
   const own = configuration.replace('{\n', '{\n\tadmin off\n').replace('plants.example.com {', `${url} {`);
   await writeFile(file, own);
-  const proxy = startProgram(debianProgram('caddy'), ['run', '--adapter', 'caddyfile', '--config', file], {
+  const proxy = startProgram('caddy', ['run', '--adapter', 'caddyfile', '--config', file], {
     env: { ...process.env, HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder },
   });
   await proxy.eventually(async () => (await fetch(`${url}/openapi.json`).catch(() => undefined))?.ok === true);
