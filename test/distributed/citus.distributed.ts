@@ -4,9 +4,10 @@ import { type CitusDatabase, citusDatabase } from '../../tooling/citus-cluster.t
 import { execute } from '../../tooling/execute.ts';
 import { apiClient } from '../support/api-client.ts';
 import { eventually, eventuallySucceeds } from '../support/eventually.ts';
-import { clusterRounds, emptyClusterHistory } from '../support/faults/cluster-rounds.ts';
+import { crashRounds, emptyHistory } from '../support/faults/crash-rounds.ts';
 import { type LocalProcess, listenerAt } from '../support/servers/local-process.ts';
 import { type Service, startWith } from '../support/service-process.ts';
+import { storedPlantsAt } from '../support/test-database.ts';
 
 /* Servers of a Citus cluster die or freeze under the load of two instances that race for the same ids. */
 
@@ -35,7 +36,7 @@ beforeEach(async () => {
 });
 
 /** Of all tests, which share the table. */
-const history = emptyClusterHistory();
+const history = emptyHistory(2);
 
 const start = async () => startWith({ DATABASE_URL: database.url });
 
@@ -71,13 +72,14 @@ test.each<[string, (server: LocalProcess) => Promise<void>, () => number | undef
 ])('loses nothing, and serves again soon after: %s', async (title, spoil, portOf) => {
   const port = portOf() ?? 0;
   let absence = 0;
-  await clusterRounds({
-    title,
-    services,
-    url: database.url,
+  await crashRounds({
+    killed: title,
+    urls: services.map(({ apiUrl }) => apiUrl),
+    serviceLives: true,
+    rows: () => storedPlantsAt(database.url),
     history,
     pause: PAUSE,
-    async spoil() {
+    async crash() {
       const began = performance.now();
       await spoil(listenerAt(port));
       await serves(port);

@@ -4,8 +4,7 @@ import { Client } from 'pg';
 import { execute } from '../../tooling/execute.ts';
 import { apiClient } from '../support/api-client.ts';
 import { eventually, untilStopped } from '../support/eventually.ts';
-import { clusterRounds, emptyClusterHistory } from '../support/faults/cluster-rounds.ts';
-import { ROUNDS } from '../support/faults/crash-rounds.ts';
+import { crashRounds, emptyHistory, ROUNDS } from '../support/faults/crash-rounds.ts';
 import type { Outage } from '../support/load-clients.ts';
 import { consumer, pagesOver, sorted } from '../support/plants/changes.ts';
 import { linesOf } from '../support/plants/plant-lines.ts';
@@ -130,13 +129,14 @@ test.each(Object.keys(faults))('loses nothing, and serves again as soon as the c
   const startOne = () => start(cluster.url, webhooksTo(receiver.url));
   const services = [await startOne(), await startOne()];
   const followers = services.map(({ apiUrl }) => startFollower(apiUrl));
-  const rounds = clusterRounds({
-    title: name,
-    services,
-    url: cluster.url,
-    history: emptyClusterHistory(),
+  const rounds = crashRounds({
+    killed: name,
+    urls: services.map(({ apiUrl }) => apiUrl),
+    serviceLives: true,
+    rows: () => storedPlantsAt(cluster.url),
+    history: emptyHistory(2),
     pause: PAUSE,
-    async spoil() {
+    async crash() {
       probe = await startProbe(cluster.url);
       await faults[name]?.();
       await cluster.isWhole();

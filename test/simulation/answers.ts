@@ -1,8 +1,8 @@
 import type { UseCases } from '../../src/application/use-cases.ts';
 import { MAX_INT64, MIN_INT64, type NewPlant } from '../../src/domain/plant.ts';
 import { type Effect, isPlant, type State } from '../support/linearizability.ts';
-import { IDS, type Operation } from './plan.ts';
-import { type Run, stateOf } from './run.ts';
+import { IDS, type Operation, type Plan } from './plan.ts';
+import { stateOf } from './run.ts';
 
 /* What an answer says of each id that it is about. */
 
@@ -24,8 +24,13 @@ interface Steps {
   readonly wrote: (id: bigint, effect: Effect) => void;
 }
 
+interface Judge {
+  readonly plan: Pick<Plan, 'postgres'>;
+  readonly fail: (text: string) => void;
+}
+
 /** @returns plants that the client has seen */
-export function judgeAnswer(sent: Operation, answer: Answer, run: Run, steps: Steps): readonly NewPlant[] {
+export function judgeAnswer(sent: Operation, answer: Answer, run: Judge, steps: Steps): readonly NewPlant[] {
   const { read, wrote } = steps;
   const { code, value, expected, isOpen } = answer;
   if (sent.op === 'list') {
@@ -59,7 +64,7 @@ export function judgeAnswer(sent: Operation, answer: Answer, run: Run, steps: St
 function judgeImport(
   { list, replaces }: Of<'import'>,
   imported: Imported | undefined,
-  { plan, fail }: Run,
+  { plan, fail }: Judge,
   { read, wrote }: Steps,
 ): void {
   for (const [n, plant] of list.entries()) {
@@ -88,7 +93,7 @@ function judgeImport(
 function judgeList(
   { after, limit, order }: Of<'list'>,
   { first, next }: Listed,
-  { fail }: Run,
+  { fail }: Judge,
   read: Steps['read'],
 ): void {
   const listed = new Map(first.map((plant) => [plant.id, stateOf(plant)]));

@@ -11,12 +11,6 @@ export const isPlant = (state: State) => state !== 'absent' && state !== 'delete
 /** The state after a step; undefined if it cannot have happened in the state before. */
 export type Effect = (before: State) => State | undefined;
 
-/** The effect of what changes nothing. */
-export const onlyIf =
-  (is: (state: State) => boolean): Effect =>
-  (before) =>
-    is(before) ? before : undefined;
-
 /** When something has ended; Infinity as long as it may still happen. */
 interface End {
   readonly at: number;
@@ -49,8 +43,10 @@ export function newHistory() {
     /** @param end when it cannot happen any more, which may be found out later */
     mayHaveWritten: (id: bigint, from: number, end: End, text: string, apply: Effect) =>
       add(id, { from, end, text: `${text}?`, apply, isRead: false, isOpen: true }),
-    read: (id: bigint, from: number, to: number, text: string, is: (state: State) => boolean) =>
-      add(id, { from, end: { at: to }, text, apply: onlyIf(is), isRead: true, isOpen: false }),
+    read(id: bigint, from: number, to: number, text: string, is: (state: State) => boolean) {
+      const apply: Effect = (before) => (is(before) ? before : undefined);
+      add(id, { from, end: { at: to }, text, apply, isRead: true, isOpen: false });
+    },
     /** Why it cannot be; a text for each id. */
     contradictions: (): string[] =>
       [...steps].flatMap(([id, all]) => {

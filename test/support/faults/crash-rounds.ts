@@ -96,9 +96,7 @@ export async function crashRounds(rounds: CrashRounds): Promise<void> {
   let loads: readonly Load[] = [];
   try {
     while (done < ROUNDS) {
-      loads = urls.map((url, n) =>
-        startLoad(url, history.numbers[n] ?? naturals(), { pause, rival: n === 0 ? '' : ` of ${n}` }),
-      );
+      loads = urls.map((url, n) => startLoad(url, history.numbers[n] ?? naturals(), { pause, rival: n }));
       await eventually(() => loads.every((load) => load.acknowledged() >= PLANTS));
       await delay(Math.random() * 300);
       await crash();
