@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
+import { type Random, randomOf } from '../../simulation/kernel.ts';
 import type { Entry } from './strace-entries.ts';
 import type { TracedWork } from './traced-work.ts';
 
@@ -17,12 +18,11 @@ interface Write {
   readonly octets: Buffer | undefined;
 }
 
-interface File {
+interface Node {
+  readonly isFolder: boolean;
   durable: Buffer;
   readonly pending: Write[];
 }
-
-type Node = File | 'folder';
 
 interface Naming {
   readonly path: string;
@@ -37,9 +37,11 @@ interface Survival {
   readonly sectorSize: number;
 }
 
-/** @param root the recorded folder, which is empty at first. @param random returns from 0 to 1 */
-function lossyDisk(root: string, random: () => number) {
-  const current = new Map<string, Node>([[root, 'folder']]);
+const newNode = (isFolder: boolean): Node => ({ isFolder, durable: Buffer.alloc(0), pending: [] });
+
+/** @param root the recorded folder, which is empty at first */
+function lossyDisk(root: string, random: Random) {
+  const current = new Map([[root, newNode(true)]]);
   const durable = new Map(current);
   /** In their order. */
   let pending: Naming[] = [];
@@ -50,24 +52,9 @@ function lossyDisk(root: string, random: () => number) {
     return node;
   }
 
-  function fileAt(path: string): File {
-    const node = nodeAt(path);
-    if (node === 'folder') throw new Error(`${path} is no file`);
-    return node;
-  }
-
-  function name(path: string, node: Node | undefined): void {
-    nodeAt(dirname(path));
-    put(current, { path, node });
-    pending.push({ path, node });
-  }
-
   function sync(path: string): void {
     const node = nodeAt(path);
-    if (node !== 'folder') {
-      node.durable = written(node.durable, node.pending.splice(0));
-      return;
-    }
+    node.durable = written(node.durable, node.pending.splice(0));
     const isKept = (naming: Naming) => dirname(naming.path) === path;
     for (const naming of pending.filter(isKept)) put(durable, naming);
     pending = pending.filter((naming) => !isKept(naming));
@@ -76,30 +63,37 @@ function lossyDisk(root: string, random: () => number) {
   return {
     /** Does what was recorded. */
     apply(entry: Entry): void {
-      if (entry.op === 'create') name(entry.path, { durable: Buffer.alloc(0), pending: [] });
-      if (entry.op === 'mkdir') name(entry.path, 'folder');
-      if (entry.op === 'unlink') name(entry.path, undefined);
+      if (entry.op === 'create' || entry.op === 'mkdir' || entry.op === 'unlink') {
+        nodeAt(dirname(entry.path));
+        const naming = { path: entry.path, node: entry.op === 'unlink' ? undefined : newNode(entry.op === 'mkdir') };
+        put(current, naming);
+        pending.push(naming);
+      }
       if (entry.op === 'sync') sync(entry.path);
       // The kernel has reported it once, and takes what was to be written for written.
-      if (entry.op === 'failure') fileAt(entry.path).pending.splice(0);
-      if (entry.op === 'truncate') fileAt(entry.path).pending.push({ at: entry.size, octets: undefined });
-      if (entry.op === 'write') fileAt(entry.path).pending.push(entry);
+      if (entry.op === 'failure') nodeAt(entry.path).pending.splice(0);
+      if (entry.op === 'truncate') nodeAt(entry.path).pending.push({ at: entry.size, octets: undefined });
+      if (entry.op === 'write') nodeAt(entry.path).pending.push(entry);
     },
 
     /** Writes what is left after a power loss into a folder that exists. */
     loseTo(target: string, { names, sectors, sectorSize }: Survival): void {
       const left = new Map(durable);
-      for (const naming of pending.filter(() => random() < names)) put(left, naming);
+      for (const naming of pending.filter(() => random.chance(names))) put(left, naming);
       // Each folder before what is in it, which is gone with its name.
-      for (const path of [...left.keys()].sort()) {
-        const [node, place] = [left.get(path), join(target, relative(root, path))];
+      for (const [path, node] of [...left].sort(([a], [b]) => (a < b ? -1 : 1))) {
+        const place = join(target, relative(root, path));
         if (path === root || !existsSync(dirname(place))) continue;
-        if (node === 'folder') mkdirSync(place);
-        else if (node !== undefined) {
-          const parts = node.pending.flatMap((write) => [...inSectors(write, sectorSize)]);
-          const surviving = parts.filter(() => random() < sectors);
-          writeFileSync(place, written(Buffer.from(node.durable), surviving));
-        }
+        const parts = node.pending.flatMap((write) => [...inSectors(write, sectorSize)]);
+        if (node.isFolder) mkdirSync(place);
+        else
+          writeFileSync(
+            place,
+            written(
+              Buffer.from(node.durable),
+              parts.filter(() => random.chance(sectors)),
+            ),
+          );
       }
     },
   };
@@ -138,37 +132,27 @@ export interface Loss {
   readonly dataDir: string;
   /** The operations whose responses had left. */
   readonly acknowledged: ReadonlySet<string>;
-  remove(): Promise<void>;
 }
 
 /** Memory is enough for a folder that is not to survive anything, and spares the disk. */
 const PLACE = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
 
-/** Of what was not synced: none, names only, contents only, all, and some. */
-const SURVIVALS = [
-  { names: 0, sectors: 0 },
-  { names: 1, sectors: 0 },
-  { names: 0, sectors: 1 },
-  { names: 1, sectors: 1 },
-  { names: 0.5, sectors: 0.5 },
-  { names: 0.5, sectors: 0.9 },
-  { names: 0.9, sectors: 0.1 },
-];
+/** How much of what was not synced is there, of names and of contents: from nothing to all. */
+const SURVIVALS = [0, 0.1, 0.5, 0.9, 1];
 
 /**
- * Yields the folder after a loss at each of a number of moments of the work, in their order: a third of them anywhere, and the
- * others just before and just after a sync, a new name or a response.
+ * Yields the folder after a loss, until it is asked for the next one, at each of a number of moments of the work, in their
+ * order: a third of them anywhere, and the others just before and just after a sync, a new name or a response.
  */
 export async function* powerLosses(
   { entries, root, dataDir }: Pick<TracedWork, 'entries' | 'root' | 'dataDir'>,
   count: number,
   seed: number,
 ): AsyncIterable<Loss> {
-  const random = generator(seed);
+  const random = randomOf(`${seed}`);
   const decisive = entries.flatMap(({ op }, n) => (op === 'write' ? [] : [n, n + 1]));
-  const anyOf = (all: number) => Math.floor(random() * all);
   const moments = Array.from({ length: count }, (_, n) =>
-    n % 3 === 0 ? anyOf(entries.length + 1) : (decisive[anyOf(decisive.length)] ?? 0),
+    n % 3 === 0 ? random.int(entries.length + 1) : random.pick(decisive),
   ).sort((a, b) => a - b);
 
   const disk = lossyDisk(root, random);
@@ -180,26 +164,15 @@ export async function* powerLosses(
       disk.apply(entry);
     }
     done = moment;
-    const { names = 0, sectors = 0 } = SURVIVALS[number % SURVIVALS.length] ?? {};
-    const survival = { names, sectors, sectorSize: number % 2 === 0 ? 512 : 4_096 };
+    const [names, sectors] = [random.pick(SURVIVALS), random.pick(SURVIVALS)];
+    const survival = { names, sectors, sectorSize: random.pick([512, 4_096]) };
     const target = await mkdtemp(join(PLACE, 'plant-store-loss-'));
     disk.loseTo(target, survival);
     yield {
       description: `seed ${seed}, loss ${number} at entry ${moment} of ${entries.length}, ${JSON.stringify(survival)}`,
       dataDir: join(target, relative(root, dataDir)),
       acknowledged: new Set(acknowledged),
-      remove: () => rm(target, { recursive: true, force: true }),
     };
+    await rm(target, { recursive: true, force: true });
   }
-}
-
-/** Mulberry32: the same numbers from 0 to 1 for the same seed. */
-function generator(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }
