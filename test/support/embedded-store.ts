@@ -3,7 +3,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { sqlStore } from '../../src/adapters/sql/store.ts';
 import { openDatabaseFile } from '../../src/adapters/sqlite/file/database-file.ts';
 import type { NewPlant } from '../../src/domain/plant.ts';
-import { atEnd } from './lifetimes.ts';
+import { atEndOrBefore } from './lifetimes.ts';
 import type { UncheckedPlants } from './plants/unchecked-plants.ts';
 import { temporaryFolder } from './service-process.ts';
 
@@ -15,13 +15,7 @@ export async function openEmbedded(folder?: string, timeout = 20_000) {
     say: () => {},
     end: (reason) => ended.push(reason),
   });
-  let isOpen = true;
-  const close = async () => {
-    if (isOpen) await file.close();
-    isOpen = false;
-  };
-  atEnd(close);
-  return { ...file, close, ended };
+  return { ...file, close: atEndOrBefore(file.close), ended };
 }
 
 /** The plants in a file, as the service keeps them. */

@@ -9,17 +9,16 @@ export const BATCH = 2_000;
 
 /** A repository in memory, held to the same contract as the real ones. */
 export function fakePlants(stored = new Map<bigint, NewPlant | 'deleted'>()): UncheckedPlants {
-  /** The ids in the order of all changes. */
-  const changes: bigint[] = [];
-  /** The number of the last change of each. */
+  /** The number of the last change of each id, in their order. */
   const numbers = new Map<bigint, number>();
+  let last = 0;
   const waiting: (() => void)[] = [];
 
-  function set(id: bigint, value: NewPlant | 'deleted'): NewPlant | 'deleted' {
+  function set(id: bigint, value: NewPlant | 'deleted'): void {
     stored.set(id, value);
-    numbers.set(id, changes.push(id));
+    numbers.delete(id);
+    numbers.set(id, ++last);
     for (const wake of waiting.splice(0)) wake();
-    return value;
   }
 
   const folded = (text: string) => text.toLowerCase().replaceAll('ς', 'σ');
@@ -29,17 +28,6 @@ export function fakePlants(stored = new Map<bigint, NewPlant | 'deleted'>()): Un
       .filter((plant) => plant.id >= from && plant.id <= to && (tag === undefined || plant.tag === tag))
       .filter((plant) => folded(plant.name).includes(folded(name)))
       .sort((a, b) => (a.id < b.id === (order !== 'desc') ? -1 : 1));
-
-  /** Each plant once, by its last change. */
-  function changesAfter(last: number, limit: number): [bigint, NewPlant | 'deleted'][] {
-    const found: [bigint, NewPlant | 'deleted'][] = [];
-    for (let number = last + 1; number <= changes.length && found.length < limit; number++) {
-      const id = changes[number - 1] ?? 0n;
-      const value = stored.get(id);
-      if (value !== undefined && numbers.get(id) === number) found.push([id, value]);
-    }
-    return found;
-  }
 
   function add(plant: NewPlant, replaces: boolean): Added {
     const added = addition(stored.get(plant.id), plant, replaces);
@@ -84,9 +72,9 @@ export function fakePlants(stored = new Map<bigint, NewPlant | 'deleted'>()): Un
       return { tags, next: rest.length > count ? tags.at(-1)?.tag : undefined };
     },
     async readChanges({ after = '0', limit, wait, signal }) {
-      if (after === 'now') return { changes: [], next: `${changes.length}`, atEnd: true };
+      if (after === 'now') return { changes: [], next: `${last}`, atEnd: true };
       if (!/^(0|[1-9]\d*)$/.test(after)) throw new PlantStoreError('unknown_position');
-      const read = () => changesAfter(Number(after), limit);
+      const read = () => [...numbers].filter(([, number]) => number > Number(after)).slice(0, limit);
       if (read().length === 0 && wait > 0 && !signal.aborted) {
         await new Promise<void>((resolve) => {
           waiting.push(resolve);
@@ -95,10 +83,12 @@ export function fakePlants(stored = new Map<bigint, NewPlant | 'deleted'>()): Un
         });
       }
       const page = read();
-      const states = page.map(([id, value]): Change => (value === 'deleted' ? { id, deleted: true } : value));
-      const last = page.at(-1);
-      const next = last === undefined ? after : `${numbers.get(last[0])}`;
-      return { changes: states, next, atEnd: Number(next) >= changes.length };
+      const changes = page.flatMap(([id]): Change[] => {
+        const value = stored.get(id);
+        return value === 'deleted' ? [{ id, deleted: true }] : value ? [value] : [];
+      });
+      const next = `${page.at(-1)?.[1] ?? after}`;
+      return { changes, next, atEnd: Number(next) >= last };
     },
   };
 }

@@ -20,6 +20,17 @@ export function atEnd(undo: () => unknown): void {
   });
 }
 
+/** Has this done once, when the test calls what is returned, or at the end. */
+export function atEndOrBefore<Result>(undo: () => Result): () => Result {
+  let result: { readonly value: Result } | undefined;
+  function undoOnce(): Result {
+    result ??= { value: undo() };
+    return result.value;
+  }
+  atEnd(undoOnce);
+  return undoOnce;
+}
+
 /** What is started before the tests of the file, or of the `describe` around this, for all of them. */
 export function forAllTests<Started extends object>(start: () => Promise<Started>): Started {
   return startedIn(beforeAll, start);

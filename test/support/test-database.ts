@@ -14,7 +14,7 @@ import { type Executor, foreground, type Gate, runner } from '../../src/adapters
 import { sqlStore } from '../../src/adapters/sql/store.ts';
 import type { NewPlant } from '../../src/domain/plant.ts';
 import { execute } from '../../tooling/execute.ts';
-import { atEnd } from './lifetimes.ts';
+import { atEnd, atEndOrBefore } from './lifetimes.ts';
 import type { UncheckedPlants } from './plants/unchecked-plants.ts';
 
 /** A database of its own. */
@@ -88,10 +88,7 @@ export function connect(url: string, { poolSize = 10, statementTimeout = 10_000 
   // Longer than a busy machine takes.
   const connectTimeout = 10_000;
   const database = postgresServer({ url, poolSize, statementTimeout, connectTimeout });
-  let closing: Promise<void> | undefined;
-  const close = () => (closing ??= database.close());
-  atEnd(close);
-  return { ...database, close };
+  return { ...database, close: atEndOrBefore(database.close) };
 }
 
 /** Asks for its dialect until it is known. */

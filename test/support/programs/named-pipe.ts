@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { closeSync, constants, openSync, readSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { atEnd } from '../lifetimes.ts';
+import { atEndOrBefore } from '../lifetimes.ts';
 import { temporaryFolder } from '../service-process.ts';
 
 /** The bytes that a pipe of Linux holds. */
@@ -14,12 +14,6 @@ export async function namedPipe() {
   await makePipe(path);
   const fd = openSync(path, constants.O_RDWR | constants.O_NONBLOCK);
   const buffer = Buffer.alloc(CAPACITY);
-  let isOpen = true;
-  function close(): void {
-    if (isOpen) closeSync(fd);
-    isOpen = false;
-  }
-  atEnd(close);
   return {
     path,
     /** For reading and writing. */
@@ -38,7 +32,7 @@ export async function namedPipe() {
       writeSync(fd, Buffer.alloc(CAPACITY - except, '\n'));
     },
     /** Leaves it without a reader. */
-    close,
+    close: atEndOrBefore(() => closeSync(fd)),
   };
 }
 

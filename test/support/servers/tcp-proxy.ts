@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
-import { atEnd } from '../lifetimes.ts';
+import { atEndOrBefore } from '../lifetimes.ts';
 import { listening } from './local-server.ts';
 
 /**
@@ -85,19 +85,13 @@ export async function startTcpProxy(target: string, changed: (opening: Buffer) =
   async function deliverLate(): Promise<void> {
     await Promise.all(late.splice(0).map((deliver) => deliver()));
   }
-  const cut = () => {
-    for (const socket of open) socket.resetAndDestroy();
-  };
-  async function end(): Promise<void> {
+  const close = atEndOrBefore(async () => {
     decide = () => undefined;
     await deliverLate();
-    cut();
+    for (const socket of open) socket.resetAndDestroy();
     server.close();
     await once(server, 'close');
-  }
-  let closing: Promise<void> | undefined;
-  const close = () => (closing ??= end());
-  atEnd(close);
+  });
   return {
     /** The database's address as seen through this network. */
     url: url.href,
@@ -117,8 +111,6 @@ export async function startTcpProxy(target: string, changed: (opening: Buffer) =
     pass() {
       swallowing = false;
     },
-    /** Resets every connection. */
-    cut,
     /** Has this become of the next statement that contains the text. @returns what resolves when that has happened */
     cutNext(text: string, where: Exclude<Fault, 'late'>): Promise<void> {
       const { promise, resolve } = Promise.withResolvers<void>();

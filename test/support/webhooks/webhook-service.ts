@@ -8,26 +8,20 @@ import { type Receiver, webhooksTo } from './webhook-receiver.ts';
 
 /* Clients of a service that sends webhooks. */
 
-const clients: ApiClient[] = [];
+type Request = Parameters<ApiClient['send']>;
 
-/** Sends requests until the end of the test, or of the service. */
 export function sendTo({ apiUrl }: Service) {
   const client = apiClient(apiUrl);
-  clients.push(client);
-  return async (...request: Parameters<ApiClient['send']>) => (await client.send(...request)).status;
+  return async (...request: Request) => (await client.send(...request)).status;
 }
 
 export const record = (id: bigint, name = `plant ${id}`) => `{"id":${id},"name":"${name}"}`;
 
 /** Stops it in good order. */
 export async function stopped(service: Service): Promise<void> {
-  // Their connections would keep it from ending.
-  for (const client of clients.splice(0)) client.close();
   service.kill('SIGTERM');
   expect(await service.exited).toEqual({ code: 0, signal: null });
 }
-
-type Request = Parameters<ApiClient['send']>;
 
 export const create = (id: bigint): Request => ['POST', '/plants', { body: record(id) }];
 export const rename = (id: bigint, name: string): Request => ['PUT', `/plants/${id}`, { body: `{"name":"${name}"}` }];
