@@ -1,6 +1,5 @@
 import { once } from 'node:events';
 import { expect, test } from '@jest/globals';
-import type { PlantRepository } from '../../../src/application/ports.ts';
 import type { NewPlant } from '../../../src/domain/plant.ts';
 import { type ApiServer, startApiServer, TOKEN } from '../../support/api-server.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -21,28 +20,25 @@ const remove = (lines = '') => request('DELETE /plants/1', '', lines);
 const CONNECT = 'CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n';
 
 let server: ApiServer;
-/** Sends bytes. `received` is all that has come back. */
+/** Sends bytes. */
 function send(bytes: string) {
   const socket = connectTo(server.url).setEncoding('utf8');
   atEnd(() => socket.destroy());
-  const sent = {
-    socket,
-    received: '',
-    closed: false,
-    /** Of all responses, once the connection is closed. */
-    async statuses(): Promise<number[]> {
-      await eventually(() => sent.closed);
-      return statuses(sent.received);
-    },
-  };
-  socket.on('data', (text: string) => (sent.received += text));
-  socket.on('close', () => (sent.closed = true));
+  const closed = new Promise((resolve) => socket.once('close', resolve));
+  let received = '';
+  socket.on('data', (text: string) => (received += text));
   socket.write(bytes);
-  return sent;
+  return {
+    socket,
+    /** All that has come back. */
+    received: () => received,
+    /** Of all responses, once the connection is closed. */
+    statuses: () => closed.then(() => statuses(received)),
+  };
 }
 
-/** A store with a plant that notes its calls; each waits until the test releases it. */
-function held() {
+/** Sends bytes to a service whose store has a plant and notes its calls, each of which waits until the test releases it. */
+async function sendHeld(bytes: string) {
   const calls: string[] = [];
   const waiting: (() => void)[] = [];
   const plants = fakePlants(new Map<bigint, NewPlant | 'deleted'>([[1n, { id: 1n, name: 'Monstera' }]]));
@@ -55,21 +51,10 @@ function held() {
     };
   const [add, find] = [noted('add', plants.add), noted('find', plants.find)];
   const [replace, remove] = [noted('replace', plants.replace), noted('remove', plants.remove)];
-  const store: PlantRepository = { ...plants, add, find, replace, remove };
-  async function release(): Promise<void> {
-    await eventually(() => waiting.length > 0);
-    waiting.shift()?.();
-  }
-  return { calls, store, release };
-}
-
-/** Sends bytes to a service with such a store, and waits for the first call. */
-async function sendHeld(bytes: string, options: Parameters<typeof startApiServer>[0] = {}) {
-  const { calls, store, release } = held();
-  server = await startApiServer({ plants: store, ...options });
+  server = await startApiServer({ plants: { ...plants, add, find, replace, remove } });
   const sent = send(bytes);
   await eventually(() => calls.length === 1);
-  return { calls, release, sent };
+  return { calls, release: () => waiting.shift()?.(), sent };
 }
 
 /** Resolves when the service has read what other clients sent before, which it does in one turn of its event loop. */
@@ -86,9 +71,9 @@ test.each([
   const { calls, release, sent } = await sendHeld(first);
   sent.socket.write(more);
   await readByService();
-  await release();
+  release();
   expect(await sent.statuses()).toEqual([200, 503]);
-  expect(sent.received).toMatch(/ 503 [\s\S]*\nRetry-After: 1\r[\s\S]*\nConnection: close\r[\s\S]*"error":50300/);
+  expect(sent.received()).toMatch(/ 503 [\s\S]*\nRetry-After: 1\r[\s\S]*\nConnection: close\r[\s\S]*"error":50300/);
   expect(calls).toEqual(['find']);
 });
 
@@ -99,7 +84,7 @@ test.each([
 ])('a connection with a request in progress is closed by %s, without other effects', async (_, more) => {
   const { calls, release, sent } = await sendHeld(read() + more);
   expect(await sent.statuses()).toEqual([]);
-  await release();
+  release();
   await readByService();
   expect(calls).toEqual(['find']);
 });
@@ -125,9 +110,9 @@ test.each([
   ['a WebSocket', 'Connection: Upgrade\r\nUpgrade: websocket\r\n'],
 ])('a request that offers %s gets its response, which closes the connection', async (_, offer) => {
   const { calls, release, sent } = await sendHeld(read(offer) + request('PUT /plants/1', CHANGED));
-  await release();
+  release();
   expect(await sent.statuses()).toEqual([200]);
-  expect(sent.received).toMatch(/^Connection: close\r$/m);
+  expect(sent.received()).toMatch(/^Connection: close\r$/m);
   expect(calls).toEqual(['find']);
 });
 
@@ -146,7 +131,7 @@ test('a refused request whose body never comes gets no second response', async (
 test('the connection of a refused request stays open once its body has come', async () => {
   server = await startApiServer();
   const sent = send(REFUSED);
-  await eventually(() => statuses(sent.received).length === 1);
+  await eventually(() => statuses(sent.received()).length === 1);
   sent.socket.write(BODY + read(CLOSE));
   expect(await sent.statuses()).toEqual([401, 404]);
 });

@@ -1,61 +1,45 @@
-import { afterEach, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { batch } from '../../../src/adapters/sql/batch.ts';
+import { atEnd } from '../../support/lifetimes.ts';
 
-/** Lets all batches succeed from now on. What a failed test has left running, Jest would wait for. */
-let endBatches = () => {};
-afterEach(() => endBatches());
-
-/** Lists that end when the test says so. */
-function setUp({ maxItems = 10, maxSize = 100, maxRunning = 1, timeout = 60_000 } = {}) {
-  const batches: { items: readonly string[]; succeed: () => void }[] = [];
-  let isOver = false;
-  endBatches = () => {
-    isOver = true;
-    for (const { succeed } of batches) succeed();
-  };
+/** Lists that end when the test says so, with a result for each item. */
+function setUp({ maxItems = 10, maxSize = 100, timeout = 60_000 } = {}) {
+  const lists: string[] = [];
+  const { promise, resolve: end } = Promise.withResolvers<void>();
+  // Jest would wait for what a failed test has left running.
+  atEnd(end);
   const add = batch<string, string>(
-    (take) => {
+    async (take) => {
       const list = take();
-      const { promise, resolve } = Promise.withResolvers<void>();
-      const items = list.map(({ item }) => item);
-      const succeed = () => {
-        for (const one of list) one.resolve(`${one.item}!`);
-        resolve();
-      };
-      batches.push({ items, succeed });
-      if (isOver) endBatches();
-      return promise;
+      lists.push(list.map(({ item }) => item).join(' '));
+      await promise;
+      for (const { item, resolve } of list) resolve(`${item}!`);
     },
-    { maxItems, maxRunning, timeout },
+    { maxItems, maxRunning: 1, timeout },
     (item) => item.length,
     maxSize,
   );
-  return {
-    add,
-    seen: () => batches.map(({ items }) => items.join(' ')),
-    /** The results of calls whose batches all succeed. */
-    finish(calls: readonly Promise<string>[]) {
-      endBatches();
-      return Promise.all(calls);
-    },
-  };
+  return { add, lists, end };
 }
 
-test('sends a call at once, and those that come meanwhile as the next batch', async () => {
-  const { add, seen, finish } = setUp();
-  const calls = ['a', 'b', 'c'].map((item) => add(item));
-  expect(seen()).toEqual(['a']);
-  expect(await finish(calls)).toEqual(['a!', 'b!', 'c!']);
-  expect(seen()).toEqual(['a', 'b c']);
+test('sends a call at once, and then lists bounded in items and size, what is larger alone', async () => {
+  const { add, lists, end } = setUp({ maxItems: 3, maxSize: 5 });
+  const items = ['0', 'a', 'b', 'c', 'dddd', 'ee', 'ffffffff', 'g'];
+  const calls = Promise.all(items.map(add));
+  expect(lists).toEqual(['0']);
+  end();
+  expect(await calls).toEqual(items.map((item) => `${item}!`));
+  expect(lists).toEqual(['0', 'a b c', 'dddd', 'ee', 'ffffffff', 'g']);
 });
 
 test('gives up each item in time, whether its list runs, or it waits for one', async () => {
-  const { add, seen, finish } = setUp({ timeout: 200 });
+  const { add, lists, end } = setUp({ timeout: 200 });
   const calls = await Promise.allSettled([add('running'), add('waiting')]);
   const refused = { status: 'rejected', reason: { code: 'store_unavailable' } };
   expect(calls).toMatchObject([refused, refused]);
-  await finish([]);
-  expect(seen()).toEqual(['running']);
+  end();
+  await new Promise(setImmediate);
+  expect(lists).toEqual(['running']);
 });
 
 const inPairs = { maxItems: 2, maxRunning: 1, timeout: 100 };
@@ -63,12 +47,6 @@ const inPairs = { maxItems: 2, maxRunning: 1, timeout: 100 };
 test('gives up in time what goes on without its list', async () => {
   const add = batch<string, string>(async (take) => void take(), inPairs);
   await expect(add('in a part')).rejects.toMatchObject({ code: 'store_unavailable' });
-});
-
-test('bounds a batch in items and in size, and sends what is larger than that alone', async () => {
-  const { add, seen, finish } = setUp({ maxItems: 3, maxSize: 5 });
-  await finish(['0', 'a', 'b', 'c', 'dddd', 'ee', 'ffffffff', 'g'].map((item) => add(item)));
-  expect(seen()).toEqual(['0', 'a b c', 'dddd', 'ee', 'ffffffff', 'g']);
 });
 
 test('fails all items of a list that fails', async () => {

@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Worker } from 'node:worker_threads';
 import { expect, test } from '@jest/globals';
+import { plantPurge } from '../../../src/adapters/sql/changes/purge.ts';
 import { sqlStore } from '../../../src/adapters/sql/store.ts';
 import { backUp } from '../../../src/adapters/sqlite/backup.ts';
 import { withDatabaseFile } from '../../../src/adapters/sqlite/command-file.ts';
@@ -119,6 +120,15 @@ test.each<[string, (folder: string) => Promise<unknown>, RegExp]>([
   expect(await files()).toEqual(before);
 });
 
+test('a purge finds them all, however many there are, in transactions of at most 500', async () => {
+  const { file, plants } = await opened();
+  const all = Array.from({ length: 1_201 }, (_, n) => BigInt(n));
+  await Promise.all(all.map((id) => plants.add(plant(id))));
+  await Promise.all(all.map((id) => plants.remove(id)));
+  const purged = await Array.fromAsync(plantPurge(file.run)({ minAge: 0, id: undefined }, false));
+  expect(purged).toEqual([500, 500, 201]);
+});
+
 test('of two backups to one file, one writes it, and nothing else is left', async () => {
   const { folder } = await opened();
   const target = join(await temporaryFolder(), 'copy.db');
@@ -211,18 +221,6 @@ test.each(['plants.db', 'plants.db-wal', 'lock.db'])('nothing is stored once %s 
   await rm(path);
   await rename(aside, path);
   expect(await plants.add(plant(2n))).toBe('created');
-});
-
-test('a service starts, writes and ends beside a command that has the file open', async () => {
-  const { folder, file } = await opened();
-  await file.close();
-  const reading = withDatabaseFile(folder, async ({ sql }) => {
-    const service = await openEmbedded(folder);
-    await embeddedPlants(service).add(plant(1n));
-    await service.close();
-    return sql.prepare('select id from plants').all();
-  });
-  expect(await reading).toEqual([{ id: 1n }]);
 });
 
 test('a command that ends or is stopped waits for no process, and says why it failed', async () => {

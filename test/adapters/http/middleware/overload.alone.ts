@@ -1,43 +1,45 @@
 import { once } from 'node:events';
+import type { Socket } from 'node:net';
+import { setTimeout } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
+import Koa from 'koa';
 import type { NewPlant } from '../../../../src/domain/plant.ts';
-import { post, refusalOf, startApiServer } from '../../../support/api-server.ts';
+import { post, refusalOf, startApiServer, startServer } from '../../../support/api-server.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { connectTo } from '../../../support/http-bytes.ts';
+import { atEnd } from '../../../support/lifetimes.ts';
 import { beginUpload, requestText } from '../../../support/raw-request.ts';
 
-/** A repository whose calls wait until the test lets them go. */
-function heldPlants() {
+/* How much the service puts up with at once. */
+
+const plant = (id: number) => JSON.stringify({ id, name: 'x' });
+
+/** Serves a repository whose calls wait until the test lets them go. */
+async function start(options: Parameters<typeof startApiServer>[0]) {
   const held: (() => void)[] = [];
   const add = (plant: NewPlant) => new Promise<NewPlant>((resolve) => held.push(() => resolve(plant)));
-  return { held, plants: { add } };
-}
-
-/** Gives up before Jest does, so that no loop outlives a test that fails. */
-const until = (condition: () => boolean) => eventually(condition, 20_000);
-
-/** Its failure would end Jest before it says which test has failed, and left it behind. */
-function begin(...request: Parameters<typeof post>): Promise<Response> {
-  const response = post(...request);
-  response.catch(() => {});
-  return response;
-}
-
-const plant = (id: number, name = 'x') => JSON.stringify({ id, name });
-
-/** A service with such a repository, once a plant is there. */
-async function startOccupied(options: Parameters<typeof startApiServer>[0], body = plant(1)) {
-  const { held, plants } = heldPlants();
-  const { url } = await startApiServer({ plants, ...options });
-  const accepted = begin(url, body);
-  await until(() => held.length === 1);
-  return { held, url, accepted };
+  const { url } = await startApiServer({ plants: { add }, ...options });
+  /** Gives up before Jest does, so that no loop outlives a test that fails. */
+  const isHeld = (count: number) => eventually(() => held.length === count, 20_000);
+  return {
+    url,
+    held,
+    isHeld,
+    /** Creates a plant, once it is held. */
+    async begin(body: string) {
+      const count = held.length + 1;
+      const response = post(url, body);
+      // Its failure would end Jest before it says which test has failed, and left it behind.
+      response.catch(() => {});
+      await isHeld(count);
+      return { status: async () => (await response).status };
+    },
+  };
 }
 
 test('refuses more than may be under way, without asking the store, and recovers', async () => {
-  const { held, url, accepted } = await startOccupied({ maxRequests: 2 });
-  const second = begin(url, plant(2));
-  await until(() => held.length === 2);
+  const { held, url, begin } = await start({ maxRequests: 2 });
+  const both = [await begin(plant(1)), await begin(plant(2))];
 
   const refused = await post(url, plant(3));
   expect(refused.headers.get('Retry-After')).toBe('1');
@@ -47,17 +49,15 @@ test('refuses more than may be under way, without asking the store, and recovers
   expect(held).toHaveLength(2);
 
   for (const release of held) release();
-  expect([(await accepted).status, (await second).status]).toEqual([200, 200]);
-  const again = begin(url, plant(3));
-  await until(() => held.length === 3);
+  expect(await Promise.all(both.map(({ status }) => status()))).toEqual([200, 200]);
+  const again = await begin(plant(3));
   held[2]?.();
-  expect((await again).status).toBe(200);
+  expect(await again.status()).toBe(200);
 });
 
 test('counts a chunked body as its limit, which it gives back', async () => {
-  const { held, plants } = heldPlants();
-  const { url } = await startApiServer({ plants, maxRequestBytes: 100_000 });
-  const chunked = connectTo(url);
+  const { held, isHeld, url, begin } = await start({ maxRequestBytes: 100_000 });
+  const chunked = await open(url);
   const lines = 'Content-Type: application/json\r\nTransfer-Encoding: chunked\r\nExpect: 100-continue\r\n';
   chunked.write(requestText('POST /plants', '', lines));
   await once(chunked, 'data');
@@ -65,23 +65,59 @@ test('counts a chunked body as its limit, which it gives back', async () => {
   expect((await post(url, large)).status).toBe(503);
   const small = plant(1);
   chunked.write(`${small.length.toString(16)}\r\n${small}\r\n0\r\n\r\n`);
-  await until(() => held.length === 1);
+  await isHeld(1);
   held[0]?.();
   await once(chunked, 'data');
-  const accepted = begin(url, large);
-  await until(() => held.length === 2);
+  const accepted = await begin(large);
   held[1]?.();
-  expect((await accepted).status).toBe(200);
-  chunked.destroy();
+  expect(await accepted.status()).toBe(200);
 });
 
 test('lets uploads that are slow keep nobody out but by the room for their bodies', async () => {
-  const { held, plants } = heldPlants();
-  const { url } = await startApiServer({ plants, maxRequests: 1 });
+  const { held, url, begin } = await start({ maxRequests: 1 });
   const slow = await beginUpload(url);
-  const other = begin(url, plant(2));
-  await until(() => held.length === 1);
+  const other = await begin(plant(2));
   held[0]?.();
-  expect((await other).status).toBe(200);
+  expect(await other.status()).toBe(200);
   slow.socket.destroy();
+});
+
+const POST = requestText('POST /plants', plant(1));
+
+async function open(url: string): Promise<Socket> {
+  const socket = connectTo(url).setEncoding('utf8');
+  atEnd(() => socket.destroy());
+  await once(socket, 'connect');
+  return socket;
+}
+
+/** Resolves once the service has closed it, in order or not. */
+const closing = (socket: Socket) => new Promise<void>((resolve) => socket.once('close', () => resolve()));
+
+/** Sends a request and resolves to the status of its answer. */
+async function statusOf(socket: Socket, request: string): Promise<string> {
+  socket.write(request);
+  const [answer] = await once(socket, 'data');
+  return answer.split(' ')[1];
+}
+
+test('closes further connections when there are too many, and says so once', async () => {
+  const { url, lines } = await startApiServer({ limits: { maxConnections: 2 } });
+  const kept = [await open(url), await open(url)];
+  for (let times = 1; times <= 3; times++) await closing((await open(url)).resume());
+  for (const socket of kept) expect(await statusOf(socket, POST)).toBe('200');
+  expect(lines.filter((line) => line.includes('too many connections'))).toHaveLength(1);
+  const closed = closing(kept[0] as Socket);
+  kept[0]?.end();
+  await closed;
+  expect(await statusOf(await open(url), POST)).toBe('200');
+});
+
+test('leaves a connection alone on which the service itself takes its time', async () => {
+  const app = new Koa().use(async (ctx) => {
+    await setTimeout(600);
+    ctx.body = 'x';
+  });
+  const { url } = await startServer({ app }, undefined, { responseTimeout: 200 });
+  expect(await statusOf(await open(url), requestText('GET /'))).toBe('200');
 });

@@ -1,6 +1,5 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { CompiledQuery } from 'kysely';
-import type { Database } from '../../../../src/adapters/postgres/connections/pool.ts';
 import { damagedMigrations } from '../../../../src/adapters/postgres/schema/migration-status.ts';
 import { migrateUp } from '../../../../src/adapters/postgres/schema/migrator.ts';
 import { decodeCursor, encodeCursor } from '../../../../src/application/changes/cursor.ts';
@@ -30,16 +29,14 @@ const REPAIR = '0003_track_changes';
 // Of their own: a transaction that other tests leave open would hold back the feed.
 const server = forAllTests(() => ownPostgres());
 
-async function onPostgres() {
+/** A database, and what a test does with it. */
+async function newStore() {
   const { url } = await migratedDatabase(server.url);
-  return { database: connect(url), url };
-}
-
-/** What a test works with. */
-function storeIn({ database }: { readonly database: Database }) {
+  const database = connect(url);
   const purge = purgeOn(database);
   const plants = plantsIn(database);
   return {
+    url,
     database,
     plants,
     add: (...ids: readonly bigint[]) => Promise.all(ids.map((id) => plants.add(plant(id)))),
@@ -47,9 +44,8 @@ function storeIn({ database }: { readonly database: Database }) {
     query: (text: string) => database.sql.executeQuery(CompiledQuery.raw(text)),
     /** @returns how many it has forgotten, or would */
     async purge({ isDryRun = false } = {}): Promise<number> {
-      let total = 0;
-      for await (const count of purge({ minAge: 0, id: undefined }, isDryRun)) total += count;
-      return total;
+      const counts = await Array.fromAsync(purge({ minAge: 0, id: undefined }, isDryRun));
+      return counts.reduce((total, count) => total + count, 0);
     },
     /** The end of the feed. */
     end: async () => (await readToEnd(plants)).next,
@@ -57,7 +53,7 @@ function storeIn({ database }: { readonly database: Database }) {
 }
 
 test('refuses the position of another database on the same server, and not its own', async () => {
-  const [own, other] = [storeIn(await onPostgres()), storeIn(await onPostgres())];
+  const [own, other] = [await newStore(), await newStore()];
   for (const { add } of [own, other]) await add(1n, 2n, 3n);
   const [next, foreign] = [await own.end(), await other.end()];
   await expect(readPage(own.plants, foreign, 10)).rejects.toMatchObject(expired);
@@ -66,10 +62,8 @@ test('refuses the position of another database on the same server, and not its o
 });
 
 describe('on a Postgres', () => {
-  const opened = forAllTests(onPostgres);
-  let store: ReturnType<typeof storeIn>;
+  const store = forAllTests(newStore);
   beforeEach(async () => {
-    store = storeIn(opened);
     // As it was made; to make one for each test would take long.
     await store.query('truncate plants');
     await store.query(`update change_feed set shift = 0, purged_changed = 0, purged_id = 0, recorded = '{}'`);
@@ -86,20 +80,9 @@ describe('on a Postgres', () => {
     expect(await readPage(store.plants, encodeCursor(next), 10)).toMatchObject({ changes: [] });
   });
 
-  test('cuts pages inside one transaction', async () => {
-    await store.query(`insert into plants select 2 * (id * 37 % 1000), 'plant' from generate_series(1, 1000) as id`);
-    await store.query(`update plants set name = 'changed', changed = default where id % 4 = 0`);
-    const all = Array.from({ length: 1_000 }, (_, n) => 2n * BigInt(n));
-    const { changes, pages } = await readToEnd(store.plants, undefined, 7);
-    const isChanged = (id: bigint) => id % 4n === 0n;
-    const unchanged = all.filter((id) => !isChanged(id)).map((id) => plant(id, 'plant'));
-    expect(changes).toEqual([...unchanged, ...all.filter(isChanged).map((id) => plant(id, 'changed'))]);
-    expect(pages.length).toBe(Math.ceil(1_000 / 7));
-  });
-
   test('writes nothing for its readers but the identity, once', async () => {
     const statements: string[] = [];
-    const other = await onPostgres();
+    const other = await newStore();
     const plants = plantsIn(observed(other.database, (text) => statements.push(text)));
     const pages = await Promise.all(Array.from({ length: 10 }, () => readPage(plants, undefined)));
     const { next } = await readPage(plantsIn(other.database), undefined);
@@ -111,9 +94,8 @@ describe('on a Postgres', () => {
   });
 
   describe('under a running service that has read the feed', () => {
-    let running: ReturnType<typeof storeIn>;
+    const running = forEachTest(newStore);
     beforeEach(async () => {
-      running = storeIn(await onPostgres());
       await running.add(1n, 2n, 3n);
       await running.end();
     });
@@ -177,14 +159,9 @@ describe('on a Postgres', () => {
       await isRepaired();
     });
 
-    /** The state after a restore from such a server, repaired. */
-    async function raise(): Promise<void> {
+    test('one of the plants alone, from before such a repair, ends all positions', async () => {
       await running.query('update plants set changed = changed + 1000000000000');
       await migrateUp(running.database);
-    }
-
-    test('one of the plants alone, from before such a repair, ends all positions', async () => {
-      await raise();
       await running.add(6n);
       await running.remove(6n);
       await running.query('delete from plants where deleted is not null');
@@ -196,8 +173,7 @@ describe('on a Postgres', () => {
   });
 
   test('needs its table and the row in it: says so, and a migration makes them again', async () => {
-    const { database } = await onPostgres();
-    const { add, query, plants } = storeIn({ database });
+    const { database, add, query, plants } = await newStore();
     await add(1n);
     const repairs = [REPAIR, '0004_record_changes'];
     for (const [damage, repaired] of [
@@ -218,8 +194,8 @@ describe('on a Postgres', () => {
   test('is restored, too, if only what was purged is ahead of the server', async () => {
     await store.add(1n, 2n);
     await store.query('update change_feed set purged_changed = 1000000000000, purged_id = 9');
-    expect(await damagedMigrations(opened.database)).toEqual([REPAIR]);
-    await migrateUp(opened.database);
+    expect(await damagedMigrations(store.database)).toEqual([REPAIR]);
+    await migrateUp(store.database);
     const began = await readPage(store.plants, undefined, 1);
     await store.remove(2n);
     await store.purge();
@@ -228,7 +204,7 @@ describe('on a Postgres', () => {
 
   describe('waiting', () => {
     test.each(['its own instance', 'another instance'])('ends within 100 ms of a commit of %s', async (who) => {
-      const writer = who === 'another instance' ? plantsIn(connect(opened.url)) : store.plants;
+      const writer = who === 'another instance' ? plantsIn(connect(store.url)) : store.plants;
       const taken: number[] = [];
       let after = await store.end();
       for (let id = 1n; id <= 11n; id++) {
@@ -248,7 +224,7 @@ describe('on a Postgres', () => {
       await store.add(1n);
       const after = await store.end();
       const statements: string[] = [];
-      const plants = plantsIn(observed(opened.database, (text) => statements.push(text)));
+      const plants = plantsIn(observed(store.database, (text) => statements.push(text)));
       const count = (part: string) => statements.filter((text) => text.includes(part)).length;
       const probes = () => count(END) - count(PART);
       const start = performance.now();
@@ -271,13 +247,8 @@ describe('on a Postgres', () => {
 });
 
 describe('beside transactions that are open on Postgres', () => {
-  const opened = forEachTest(onPostgres);
-  let store: ReturnType<typeof storeIn>;
-  beforeEach(() => {
-    store = storeIn(opened);
-  });
-
-  const writing = (...ids: readonly bigint[]) => lockRows(opened.url, ids);
+  const store = forEachTest(newStore);
+  const writing = (...ids: readonly bigint[]) => lockRows(store.url, ids);
   const late = (id: bigint) => plant(id, 'not committed yet');
 
   test('holds back what was committed after the first write of one that is open', async () => {
@@ -324,9 +295,9 @@ describe('beside transactions that are open on Postgres', () => {
 
   test('brings late what a transaction changes that is older than a repair', async () => {
     await store.add(1n);
-    const older = await openTransaction(opened.url, 'select pg_current_xact_id()');
+    const older = await openTransaction(store.url, 'select pg_current_xact_id()');
     await store.query('update plants set changed = 1000000000000');
-    await migrateUp(opened.database);
+    await migrateUp(store.database);
     await store.add(2n);
     const before = await readToEnd(store.plants);
     await older.query(`insert into plants values (3, 'not committed yet')`);
