@@ -36,7 +36,7 @@ export async function readToEnd(
 }
 
 /** Does to a copy of the plants what the changes say. */
-export function applyTo(copy: Map<bigint, NewPlant>, changes: readonly Change[]): void {
+function applyTo(copy: Map<bigint, NewPlant>, changes: readonly Change[]): void {
   for (const change of changes) {
     if ('deleted' in change) copy.delete(change.id);
     else copy.set(change.id, change);
