@@ -5,8 +5,8 @@ import { RECORDS_MAX, readRecords } from '../../../formats/plant-records.ts';
 import { Count, Int64, NewPlant } from '../../../formats/schemas.ts';
 import { errorKinds, HttpError } from '../errors.ts';
 import { type Operation, operation } from './operation.ts';
-import { choice, flag } from './parameters.ts';
-import { idParameter, plantsGroup } from './plant-operations.ts';
+import { choice, flag, plantId } from './parameters.ts';
+import { plantsGroup } from './plant-operations.ts';
 import { CSV_TYPE, jsonResponse } from './responses.ts';
 
 /** The format tells generators of clients to send bytes. */
@@ -77,7 +77,7 @@ export function importOperation({ importPlants }: Pick<UseCases, 'importPlants'>
         'what becomes of a plant that exists and differs: it is kept, and the record refused, or replaced',
         ['keep', 'replace'],
       ),
-      idsFrom: { ...idParameter, description: 'for records without ids: the id of the first; the others follow it' },
+      idsFrom: plantId('for records without ids: the id of the first; the others follow it'),
       check: flag('whether to store nothing, and only say what would become of the records'),
     },
     limit: () => 'list',

@@ -4,8 +4,8 @@ import { separators } from '../../../formats/csv.js';
 import { Changes, PlantCount, PlantList, TagList } from '../../../formats/schemas.ts';
 import { HttpError, JSON_TYPE } from '../errors.ts';
 import { type Operation, operation } from './operation.ts';
-import { choice, cursor, decimal, type Parameter, storableText } from './parameters.ts';
-import { idParameter, plantsGroup } from './plant-operations.ts';
+import { choice, cursor, decimal, type Parameter, plantId, storableText } from './parameters.ts';
+import { plantsGroup } from './plant-operations.ts';
 import { CSV_TYPE, jsonResponse, listResponse } from './responses.ts';
 
 const tagFilter = storableText('only plants with exactly this tag, which may be empty', MAX_LENGTH.tag);
@@ -14,16 +14,13 @@ const nameFilter = storableText(
     'canina`. There is no index, so a page that has been searched for a second ends early, perhaps empty, with a Link',
   100,
 );
-const afterId: Parameter<bigint> = {
-  ...idParameter,
-  description: 'only plants with larger ids than this, or smaller ones with `order=desc`',
-};
+const afterId = plantId('only plants with larger ids than this, or smaller ones with `order=desc`');
 const idOrder = choice('whether ids ascend, as they do if it is not given, or descend', ['asc', 'desc']);
 
 const csvSeparator = choice('what separates the cells of CSV; a comma if it is not given', separators);
 
 /** Any int32 is accepted, since clients of public stores send any. */
-const LIMIT = { description: 'the largest number of plants to send; without it, all are sent', example: 100 };
+const listLimit = decimal('the largest number of plants to send; without it, all are sent', 1, 2 ** 31 - 1, 100);
 
 const NEEDS_CHUNKS =
   'a stream of lines needs the chunks of HTTP/1.1, which show whether it is complete: ' +
@@ -34,22 +31,20 @@ const DEFAULT_LIMIT = 100;
 
 function pageLimit(items: string): Parameter<number> {
   const description = `the largest number of ${items} to send; ${DEFAULT_LIMIT} if it is not given`;
-  return decimal({ description, example: DEFAULT_LIMIT }, 1, 1_000);
+  return decimal(description, 1, 1_000, DEFAULT_LIMIT);
 }
 
 /** Encodes a tag as a text for URLs that is never empty. */
 const placeOf = (tag: string) => `t${Buffer.from(tag).toString('base64url')}`;
 
-const afterTag: Parameter<string> = {
-  ...cursor(
-    'the `next` of the last response; without it, the tags from the first on',
-    'the "next" of an earlier response of /tags',
-  ),
-  parse(text) {
+const afterTag = cursor(
+  'the `next` of the last response; without it, the tags from the first on',
+  'the "next" of an earlier response of /tags',
+  (text) => {
     const tag = Buffer.from(text.slice(1), 'base64url').toString();
     return placeOf(tag) === text && !tag.includes('\0') ? tag : undefined;
   },
-};
+);
 
 const feedGroup = { name: 'Plants over time', description: 'What happens to them, for consumers that follow it.' };
 
@@ -74,7 +69,7 @@ export function listOperations({ listPlants, countPlants, listTags, readChanges 
         'plants are sent. A response that ends early is broken off: go on `after` the last id that arrived. As ' +
         'application/x-ndjson, each line is one NewPlant; text/csv has a line that names the columns id, name and tag.',
       query: {
-        limit: decimal(LIMIT, 1, 2 ** 31 - 1),
+        limit: listLimit,
         after: afterId,
         order: idOrder,
         tag: tagFilter,
@@ -145,7 +140,7 @@ export function listOperations({ listPlants, countPlants, listTags, readChanges 
       query: {
         after: afterChange,
         limit: pageLimit('changes'),
-        wait: decimal({ description: 'how many seconds to wait for a change if nothing is new' }, 0, 30),
+        wait: decimal('how many seconds to wait for a change if nothing is new', 0, 30),
       },
       response: jsonResponse(Changes),
       statuses: [410, 501],

@@ -1,5 +1,7 @@
 import Type, { type TSchema } from 'typebox';
 import { isStorableText } from '../../../domain/plant.ts';
+import { decimalId } from '../../../formats/plant-id.ts';
+import { Int64 } from '../../../formats/schemas.ts';
 import { HttpError } from '../errors.ts';
 
 /** A parameter in a path or a query: its documentation and its parser. */
@@ -10,7 +12,7 @@ export interface Parameter<Value> {
   readonly mustBe: string;
   readonly schema: TSchema;
   /** A first value, with which forms are filled in. */
-  readonly example?: number;
+  readonly example?: number | undefined;
   /** Returns undefined if the text breaks the rule. */
   readonly parse: (text: string) => Value | undefined;
 }
@@ -23,14 +25,16 @@ export type Values<All extends Parameters> = {
   readonly [Name in keyof All]: All[Name] extends Parameter<infer Value> ? Value : never;
 };
 
+/** An id of a plant. */
+export function plantId(description: string, example?: number): Parameter<bigint> {
+  return { ...decimalId, description, schema: Int64({}), example };
+}
+
 /** A number in decimal digits. */
-export function decimal(
-  documentation: Pick<Parameter<number>, 'description' | 'example'>,
-  minimum: number,
-  maximum: number,
-): Parameter<number> {
+export function decimal(description: string, minimum: number, maximum: number, example?: number): Parameter<number> {
   return {
-    ...documentation,
+    description,
+    example,
     mustBe: `an integer from ${minimum} to ${maximum} in decimal digits`,
     schema: Type.Integer({ format: 'int32', minimum, maximum }),
     parse: (text) =>
@@ -49,8 +53,12 @@ export function storableText(description: string, lengthMax: number): Parameter<
 }
 
 /** Where a page continues: text that clients receive and send unchanged. */
-export function cursor(description: string, mustBe: string): Parameter<string> {
-  return { description, mustBe, schema: Type.String(), parse: (text) => text };
+export function cursor(
+  description: string,
+  mustBe: string,
+  parse: Parameter<string>['parse'] = (text) => text,
+): Parameter<string> {
+  return { description, mustBe, schema: Type.String(), parse };
 }
 
 /** One of several texts. */

@@ -2,19 +2,15 @@ import type { TObject } from 'typebox';
 import type { UseCases } from '../../../application/use-cases.ts';
 import { PlantStoreError } from '../../../domain/errors.ts';
 import { jsonParser } from '../../../formats/json-parser.ts';
-import { decimalId } from '../../../formats/plant-id.ts';
-import { ChangedPlant, Int64, MAX_PLANT_BYTES, NewPlant, Plant, sameIdRule } from '../../../formats/schemas.ts';
+import { ChangedPlant, MAX_PLANT_BYTES, NewPlant, Plant, sameIdRule } from '../../../formats/schemas.ts';
 import { JSON_TYPE } from '../errors.ts';
 import { type Operation, operation } from './operation.ts';
-import type { Parameter } from './parameters.ts';
+import { plantId } from './parameters.ts';
 import { jsonResponse, plantWithETag } from './responses.ts';
 
 export const plantsGroup = { name: 'Plants', description: 'What the store keeps.' };
 
-/** An id in a path or a query. */
-export const idParameter = { ...decimalId, schema: Int64({}) };
-
-const plantId: Parameter<bigint> = { ...idParameter, description: 'the id of the plant', example: 1 };
+const idInPath = plantId('the id of the plant', 1);
 
 /** A body of JSON that the schema describes. */
 function jsonBody<Schema extends TObject>(schema: Schema) {
@@ -48,7 +44,7 @@ export function plantOperations(cases: UseCases): Operation[] {
       group: plantsGroup,
       summary: 'Read a plant',
       description: 'The whole record, as it was sent to create it.',
-      parameters: { id: plantId },
+      parameters: { id: idInPath },
       query: {},
       response: plantWithETag(NewPlant, true),
       statuses: [404, 410],
@@ -65,7 +61,7 @@ export function plantOperations(cases: UseCases): Operation[] {
         'Replaces the name and the tag of a plant that exists; without `tag` it has none then. So a member that ' +
         'ChangedPlant does not name, which may be a misspelt `tag`, is refused. The same again gets 200 again and ' +
         'changes nothing, whatever If-Match says, unless If-None-Match excludes it.',
-      parameters: { id: plantId },
+      parameters: { id: idInPath },
       query: {},
       isConditional: true,
       body: jsonBody(ChangedPlant),
@@ -88,7 +84,7 @@ export function plantOperations(cases: UseCases): Operation[] {
       description:
         'Its id stays taken, so that a late retry of its creation cannot bring it back. Deleting it again answers ' +
         '204 again, whatever If-Match and If-None-Match say.',
-      parameters: { id: plantId },
+      parameters: { id: idInPath },
       query: {},
       isConditional: true,
       statuses: [404, 412],
