@@ -1,13 +1,6 @@
 import { isAfter } from '../../src/application/changes/cursor.ts';
 import { deliverWebhooks } from '../../src/application/webhooks/deliver-webhooks.ts';
-import type {
-  DeliveryObserver,
-  KeepPositions,
-  Lease,
-  Message,
-  ReadEntries,
-  Send,
-} from '../../src/application/webhooks/ports.ts';
+import type { DeliveryObserver, KeepPositions, ReadEntries, Send } from '../../src/application/webhooks/ports.ts';
 import { PlantStoreError } from '../../src/domain/errors.ts';
 import type { State } from '../support/linearizability.ts';
 import { type Process, randomOf, simulation } from './kernel.ts';
@@ -50,7 +43,7 @@ export function webhookReceivers(run: Run, table: Table, database: MemoryDatabas
         for (const lease of outcomes.values()) if (typeof lease === 'object') holders.set(lease.holder, process);
         return outcomes;
       },
-      async advance(lease: Lease, position) {
+      async advance(lease, position) {
         const isAdvanced = await positions.advance(lease, position);
         const { got } = receiverOf(lease.endpoint);
         for (const { id, changed } of isAdvanced ? table.plants() : []) {
@@ -62,7 +55,7 @@ export function webhookReceivers(run: Run, table: Table, database: MemoryDatabas
     };
   }
 
-  function check(process: Process, name: string, { id, changed }: Message): void {
+  function check(process: Process, name: string, { id, changed }: Parameters<Send>[1]): void {
     const lease = database.leaseOf(name);
     const holder = holders.get(`${lease?.holder}`);
     if (run.isClockSteady && holder !== undefined && holder !== process && !holder.isDead)
@@ -116,12 +109,11 @@ export function webhookReceivers(run: Run, table: Table, database: MemoryDatabas
       const end = new AbortController();
       const observer: DeliveryObserver = {
         delivered() {},
-        failed: (endpoint, { reason, failures }) =>
-          note(`${process.name}: ${endpoint} failed (${failures}): ${reason}`),
+        failed: (name, { reason, failures }) => note(`${process.name}: ${name} failed (${failures}): ${reason}`),
         interrupted(error) {
           if (!(error instanceof PlantStoreError)) fail(`webhooks are interrupted: ${(error as Error).stack}`);
         },
-        missing: (endpoint) => fail(`${endpoint} is missing`),
+        missing: (name) => fail(`${name} is missing`),
       };
       const send = sender(process, end.signal);
       const delivery = { feed, positions: watched(positions, process), send, atOnce: () => 32, observer };
