@@ -38,8 +38,8 @@ export function jsonParser<Schema extends TObject>(
     noteUnknown?.(unknown);
     if (isClosed && unknown[0] !== undefined)
       throw invalid(`${shown(unknown[0])} is unknown: ${subject} may have only ${names.join(', ')}`);
-    const value: Record<string, unknown> = {};
-    for (const name of names) if (Object.hasOwn(object, name)) value[name] = object[name];
+    const isKnown = ([name]: readonly [string, unknown]) => names.includes(name);
+    const value = unknown.length > 0 ? Object.fromEntries(Object.entries(object).filter(isKnown)) : object;
     if (validator.Check(value)) return value as Static<Schema>;
     const [first] = validator.Errors(value);
     const missing = first?.keyword === 'required' ? first.params.requiredProperties[0] : undefined;

@@ -72,7 +72,7 @@ export async function readRecords(body: Buffer, options: RecordsOptions) {
       sliceStart = performance.now();
     }
     const line = nextLine;
-    nextLine += lineFeedsIn(record.raw);
+    nextLine += isCsv ? lineFeedsIn(record.raw) : 1;
     if (record.raw.trim() === '') continue;
     if (record.problem === 'open') throw invalid(`line ${line}: a quote is never closed`);
     if (isCsv && record.raw.endsWith('\r'))
@@ -112,8 +112,8 @@ function jsonForm({ idsFrom, replaces }: RecordsOptions, ignore: Ignore): Form {
     start: 0,
     read({ raw }, number) {
       const written = idsFrom === undefined ? parse(raw, ignore) : { id: number, ...parseNumbered(raw, ignore) };
-      const { tag, ...plant } = written;
-      return typeof tag === 'string' ? { ...plant, tag } : plant;
+      const { id, name, tag } = written;
+      return typeof tag === 'string' ? { id, name, tag } : { id, name };
     },
   };
 }

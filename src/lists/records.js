@@ -22,13 +22,9 @@ const LINE_LENGTH_MAX = 64 * 1024;
  * @throws Error if a quote is never closed, or a line of a list that is to be numbered has an id
  */
 export function* recordsOf(text, layout, idsFrom) {
+  const { separator, start, header = 0 } = /** @type {Partial<Layout>} */ (layout ?? {});
   let next = idsFrom;
-  for (const { row, raw, cells, problem } of rowsIn(
-    text,
-    layout?.separator,
-    layout?.start,
-    layout && layout.header + 1,
-  )) {
+  for (const { row, raw, cells, problem } of rowsIn(text, separator, start, header + 1)) {
     if (problem === 'open') throw new Error(`row ${row}: a quote is never closed`);
     if (layout ? !cells.some((cell) => cell?.trim() || cell === '') : raw.trim() === '') continue;
     const id = next === undefined ? undefined : `${next++}`;
@@ -45,8 +41,8 @@ export function* recordsOf(text, layout, idsFrom) {
 
 /** An empty cell is none, and "" an empty text. @param {(string | undefined)[]} cells @param {Columns} columns @param {string} [number] @returns {Partial<ListRecord>} */
 function plantOfCells(cells, columns, number) {
-  const parts = columns.name.flatMap((n) => cells[n] ?? []);
-  const [name] = parts.length > 1 ? [parts.filter(Boolean).join(' ')] : parts;
+  const parts = columns.name.map((n) => cells[n]).filter((part) => part !== undefined);
+  const name = parts.length > 1 ? parts.filter(Boolean).join(' ') : parts[0];
   const id = number ?? cells[columns.id]?.trim();
   const problem = problemOf(id, name);
   if (problem !== undefined || name === undefined) return { problem: problem ?? 'name is missing' };
