@@ -35,7 +35,7 @@ export async function startApp(config: Config, log: Logger) {
   const app = api({
     cases: useCases(store),
     verifyToken,
-    isReady: ready.recently,
+    isReady: ready.isReady,
     baseUrl: () => config.BASE_URL ?? apiServer.url,
     corsOrigins: config.CORS_ORIGINS,
     pages: config.PAGES,

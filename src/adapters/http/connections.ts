@@ -76,12 +76,12 @@ export function connections(handle: RequestListener, log: Logger, observer?: Req
     /** The parser could not read the request, or its time is over. */
     fail({ code }: NodeJS.ErrnoException, socket: Socket): void {
       const response = open.get(socket)?.response;
-      const error = unreadable(code);
+      const error = parserError(code);
       if (!socket.writable) socket.destroy();
       else if (response === undefined || (response.writableFinished && response.req.complete))
         refuse(code, error, socket);
       else if (!response.req.complete && !response.headersSent) {
-        // Only the app knows whether its response depends on the body, so it gets the error as that of the body (every-request.ts).
+        // Only the app knows whether its response depends on the body, so it gets the error as that of the body (body.ts).
         // Node's `request.destroy(error)` would close the connection without a response.
         response.setHeader('Connection', 'close');
         response.req.emit('error', error);
@@ -129,7 +129,7 @@ export function connections(handle: RequestListener, log: Logger, observer?: Req
 }
 
 /** @param code Node's, for an error of its parser or for a request that timed out */
-function unreadable(code: string | undefined): HttpError {
+function parserError(code: string | undefined): HttpError {
   if (code === 'HPE_HEADER_OVERFLOW') return new HttpError('headers_too_large');
   return new HttpError(code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 'request_too_slow' : 'malformed_request');
 }

@@ -18,12 +18,12 @@ export interface Readiness {
   /** Runs the checks. Resolves to the names of those that failed, and to `ok` or the problem of each check, by its name. */
   report(): Promise<{ readonly failed: readonly string[]; readonly texts: Readonly<Record<string, string>> }>;
   /** Whether all checks passed within the last second: anybody may ask, and must not load the database. */
-  recently(): Promise<boolean>;
+  isReady(): Promise<boolean>;
 }
 
 export function readiness(checks: Readonly<Record<string, ReadinessCheck>>): Readiness {
   let askedAt = Number.NEGATIVE_INFINITY;
-  let isReady: Promise<boolean>;
+  let result: Promise<boolean>;
 
   async function report() {
     const results = await Promise.all(Object.entries(checks).map(([name, check]) => resultOf(name, check)));
@@ -35,12 +35,12 @@ export function readiness(checks: Readonly<Record<string, ReadinessCheck>>): Rea
 
   return {
     report,
-    recently() {
+    isReady() {
       const now = performance.now();
-      if (now - askedAt < RESULT_AGE_MS_MAX) return isReady;
+      if (now - askedAt < RESULT_AGE_MS_MAX) return result;
       askedAt = now;
-      isReady = report().then(({ failed }) => failed.length === 0);
-      return isReady;
+      result = report().then(({ failed }) => failed.length === 0);
+      return result;
     },
   };
 }

@@ -57,7 +57,7 @@ test('the port of the API has the status alone, and asks the database once a sec
     return check();
   };
   const start = performance.now();
-  const { url } = await startApiServer({ isReady: readiness({ database }).recently });
+  const { url } = await startApiServer({ isReady: readiness({ database }).isReady });
   const unready = [503, 50300, 'the service is not ready; sending the same request again is safe'];
   for (let n = 0; n < 20; n++) expect(await refusalOf(await fetch(`${url}/ready`))).toEqual(unready);
   expect((await fetch(`${url}/live`)).status).toBe(200);

@@ -26,9 +26,9 @@ export function bodyReader(bytesMax: number): (ctx: RequestContext) => Buffer | 
   const textMode = { enableTypes: ['text'], extendTypes: { text: ['*/*'] }, textLimit: `${bytesMax}b`, encoding: null };
   const parse = bodyParser(textMode);
 
-  async function readRest(ctx: RequestContext): Promise<Buffer> {
+  async function receiveBody(ctx: RequestContext): Promise<Buffer> {
     const { req: request, res: response } = ctx;
-    if (ctx.state.unreadable !== undefined) throw ctx.state.unreadable;
+    if (ctx.state.bodyError !== undefined) throw ctx.state.bodyError;
     if (request.headers.expect !== undefined) response.writeContinue();
     try {
       await parse(ctx, async () => {});
@@ -47,7 +47,7 @@ export function bodyReader(bytesMax: number): (ctx: RequestContext) => Buffer | 
     return body;
   }
 
-  return (ctx) => bufferedBody(ctx.req) ?? readRest(ctx);
+  return (ctx) => bufferedBody(ctx.req) ?? receiveBody(ctx);
 }
 
 /**
@@ -56,7 +56,7 @@ export function bodyReader(bytesMax: number): (ctx: RequestContext) => Buffer | 
  */
 function bufferedBody(request: IncomingMessage): Buffer | undefined {
   const { 'content-length': length, expect } = request.headers;
-  // Without 100 Continue, which only `readRest` sends, Node would close the connection of a client that expects it.
+  // Without 100 Continue, which only `receiveBody` sends, Node would close the connection of a client that expects it.
   if (request.readableLength !== Number(length) || expect !== undefined) return undefined;
   const body = request.read();
   // The end of the stream is still to come; unread, it would keep the request in memory while the connection is idle.

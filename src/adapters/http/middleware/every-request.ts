@@ -43,7 +43,7 @@ function everyRequest(log: Logger, observer?: RequestObserver): RequestMiddlewar
     setHeaders(response, commonHeaders);
     response.on('close', () => logRequest(ctx, log, observer));
     request.on('error', (error) => {
-      if (error instanceof HttpError) state.unreadable = error;
+      if (error instanceof HttpError) state.bodyError = error;
     });
     try {
       refuseMalformed(ctx);

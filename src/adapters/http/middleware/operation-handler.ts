@@ -4,7 +4,7 @@ import type { RouterContext } from '@koa/router';
 import type { Permissions, TokenVerifier } from '../../../application/permissions.ts';
 import { errorResponse, HttpError } from '../errors.ts';
 import { ifNoneMatch, preconditionOf } from '../operations/etag.ts';
-import { preferredType, sentType } from '../operations/media-types.ts';
+import { bodyTypeOf, preferredType } from '../operations/media-types.ts';
 import type { Operation } from '../operations/operation.ts';
 import { parseParameters, parseQuery } from '../operations/parameters.ts';
 import { type Admission, countUnread } from './admission.ts';
@@ -43,7 +43,7 @@ export function operationHandler(
     if (isRead && type === undefined) {
       throw new HttpError('not_acceptable', `Accept must allow ${responseTypes.join(' or ')}`);
     }
-    const bodyType = body && sentType(headers, bodyTypes, body.advice);
+    const bodyType = body && bodyTypeOf(headers, bodyTypes, body.advice);
     operation.check?.(query, permissions);
     const size = body === undefined ? 0 : sizeOf(request, body.bytesMax);
 
@@ -52,7 +52,7 @@ export function operationHandler(
     try {
       const content = body?.parse(await readBody(ctx));
       place.enter();
-      const signal = () => closing(response);
+      const signal = () => abortSignalOf(response);
       const input = { path, query, precondition, type, bodyType, body: content, httpVersion, signal };
       result = await operation.handle(input);
     } finally {
@@ -84,7 +84,7 @@ function tokenOf({ authorization = '' }: IncomingHttpHeaders): string {
 }
 
 /** Aborts when the response closes, as it does when its client leaves. */
-function closing(response: ServerResponse): AbortSignal {
+function abortSignalOf(response: ServerResponse): AbortSignal {
   const controller = new AbortController();
   if (response.closed) controller.abort();
   else response.once('close', () => controller.abort());

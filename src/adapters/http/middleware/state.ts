@@ -14,8 +14,8 @@ export interface RequestState {
   access?: Access;
   /** Why its response is an error, with the `error` of its body. */
   failure?: { readonly error: number; readonly thrown: unknown };
-  /** Why the rest of its body cannot be read: it is malformed or too slow. Set by the server (connections.ts). */
-  unreadable?: HttpError;
+  /** Its body is malformed or too slow, as the server has found (connections.ts). */
+  bodyError?: HttpError;
 }
 
 export type RequestContext = ParameterizedContext<RequestState>;

@@ -9,7 +9,7 @@ import { HttpError, JSON_TYPE } from '../errors.ts';
  * @param advice what clients should do about any other
  * @throws HttpError `unsupported_media_type`, also for a charset that is not UTF-8 or ASCII
  */
-export function sentType(
+export function bodyTypeOf(
   { 'content-type': contentType = '', 'content-encoding': coding }: IncomingHttpHeaders,
   types: readonly string[],
   advice = '',
