@@ -6,7 +6,6 @@ import { type PlantRow, storedIn } from '../../src/adapters/sql/plant-rows.ts';
 import { sqlite } from '../../src/adapters/sqlite/dialect.ts';
 import { openConnection } from '../../src/adapters/sqlite/file/connection.ts';
 import { applySchema } from '../../src/adapters/sqlite/file/schema.ts';
-import { isAfter } from '../../src/application/changes/cursor.ts';
 import { type Process, randomOf, simulation } from './kernel.ts';
 import type { PostgresFaults } from './plan.ts';
 import type { Run } from './run.ts';
@@ -22,11 +21,17 @@ export const model: Dialect = {
   inserted: { changed: sql`transaction_id()` },
   changedByUpdate: sql`transaction_id()`,
   lock: () => sql`and is_locked(cast(plants.id as text))`,
+  log: {
+    ...sqlite.log,
+    isApart: false,
+    state: sql`select store as epoch, purged_changed, purged_id, next() as next, settled() as settled from change_feed`,
+    settled: sql`settled()`,
+  },
 };
 
-type Outcome<T> = T | Error;
-type Done<T> = (outcome: Outcome<T>) => void;
 type Rows = { readonly rows: readonly object[] };
+type Outcome = Rows | Error;
+type Done = (outcome: Outcome) => void;
 
 /** Milliseconds until the server gives up a lock, the client a silent connection, and a late statement has arrived. */
 const LOCK_TIMEOUT = 150;
@@ -59,6 +64,8 @@ export function postgresServer({ plan, note }: Run, faults: PostgresFaults, onCo
   const latency = () => random.next() * faults.latency;
 
   database.function('transaction_id', () => committing.id);
+  database.function('next', () => next);
+  database.function('settled', () => [...running][0] ?? next);
   database.function('is_locked', (id) => (committing.locked.has(BigInt(`${id}`)) ? 1n : 0n));
 
   function all(text: string, ...values: SQLInputValue[]): Record<string, unknown>[] {
@@ -69,13 +76,7 @@ export function postgresServer({ plan, note }: Run, faults: PostgresFaults, onCo
   const isThere = (id: bigint) => all('select 1 from plants where id = ?', id).length > 0;
 
   /** Runs a statement as a transaction, once no other one has locked what it waits for. */
-  function transaction(
-    ids: readonly bigint[],
-    waits: boolean,
-    work: () => object[],
-    done: Done<Rows>,
-    begun = 0,
-  ): void {
+  function transaction(ids: readonly bigint[], waits: boolean, work: () => object[], done: Done, begun = 0): void {
     if (waits && ids.some((id) => locks.has(id))) {
       const since = begun || simulation.now();
       if (simulation.now() - since > LOCK_TIMEOUT) done(sqlError('55P03'));
@@ -96,7 +97,7 @@ export function postgresServer({ plan, note }: Run, faults: PostgresFaults, onCo
     });
   }
 
-  function execute(text: string, parameters: readonly SQLInputValue[], done: Done<Rows>): void {
+  function execute(text: string, parameters: readonly SQLInputValue[], done: Done): void {
     const run = () => all(text, ...parameters);
     const isInsert = text.includes('insert into plants');
     if (!isInsert && !text.includes('update plants')) {
@@ -113,16 +114,16 @@ export function postgresServer({ plan, note }: Run, faults: PostgresFaults, onCo
     transaction(wanted, isInsert, run, done);
   }
 
-  /** Does something at the server, and brings its result back, over a connection that may be cut. */
-  function send<T>(process: Process, what: string, run: (done: Done<T>) => void): Promise<T> {
+  /** Has a statement run at the server, and brings its result back, over a connection that may be cut. */
+  function send(process: Process, text: string, parameters: readonly SQLInputValue[]): Promise<Rows> {
     return new Promise((resolve, reject) => {
       const fate = isCalm ? 1 : random.next();
-      const answer = (result: Outcome<T>, milliseconds = latency()) =>
+      const answer = (result: Outcome, milliseconds = latency()) =>
         void simulation.later(process, milliseconds, () =>
           result instanceof Error ? reject(result) : resolve(result),
         );
-      const arrive = (milliseconds: number, done: Done<T> = () => {}) =>
-        void simulation.later(server, milliseconds, () => run(done));
+      const arrive = (milliseconds: number, done: Done = () => {}) =>
+        void simulation.later(server, milliseconds, () => execute(text, parameters, done));
       const lost = () => new UnknownOutcomeError('lost_connection', 'cut');
       const ways: readonly [Exclude<keyof PostgresFaults, 'refusedRow'>, () => void][] = [
         ['refused', () => answer(new ConnectionError(new Error('refused')))],
@@ -140,35 +141,20 @@ export function postgresServer({ plan, note }: Run, faults: PostgresFaults, onCo
       for (const [fault, happen] of ways) {
         share += faults[fault];
         if (fate >= share) continue;
-        note(`${process.name}: ${what} ${fault}`);
+        note(`${process.name}: ${text.trim().slice(0, 6)} ${fault}`);
         return happen();
       }
       arrive(latency(), answer);
     });
   }
 
-  const entries = (): Row[] =>
-    all('select id, name, tag, deleted, changed from plants').map((row) => {
-      const { changed, ...plant } = row as unknown as PlantRow & { readonly changed: bigint };
-      return { id: plant.id, stored: storedIn(plant), changed };
-    });
-  const settled = () => [...running][0] ?? next;
   return {
-    execute: (process: Process, text: string, parameters: readonly SQLInputValue[]) =>
-      send<Rows>(process, text.trim().slice(0, 6), (done) => execute(text, parameters, done)),
-    /** Does something that reads only, in one snapshot. */
-    ask: <T>(process: Process, work: () => T) => send<T>(process, 'read', (done) => done(work())),
-    rows: entries,
-    /** In the order of the log of changes, up to the first transaction that is not committed. */
-    visible: (): Row[] =>
-      entries()
-        .filter(({ changed }) => changed < settled())
-        .sort((a, b) => (isAfter(a, b) ? 1 : -1)),
-    state() {
-      const [row] = all('select purged_changed, purged_id from change_feed');
-      const { purged_changed, purged_id } = row as Record<'purged_changed' | 'purged_id', bigint>;
-      return { epoch: '0'.repeat(32), purged_changed, purged_id, next, settled: settled() };
-    },
+    execute: send,
+    rows: (): Row[] =>
+      all('select id, name, tag, deleted, changed from plants').map((row) => {
+        const { changed, ...plant } = row as unknown as PlantRow & { readonly changed: bigint };
+        return { id: plant.id, stored: storedIn(plant), changed };
+      }),
     /** Whether no transaction has run since. */
     isQuietSince: (time: number) => running.size === 0 && lastEnd < time,
     /** @returns the ids that it has freed */

@@ -8,10 +8,8 @@ import {
   SqliteQueryCompiler,
 } from 'kysely';
 import { failureOf } from '../../src/adapters/postgres/failures.ts';
-import { type Executor, runner } from '../../src/adapters/sql/run.ts';
+import { runner } from '../../src/adapters/sql/run.ts';
 import { sqlStore } from '../../src/adapters/sql/store.ts';
-import { isAfter, START } from '../../src/application/changes/cursor.ts';
-import type { LogReader } from '../../src/application/changes/ports.ts';
 import { useCases } from '../../src/application/use-cases.ts';
 import type { Stage } from './faults.ts';
 import type { Process } from './kernel.ts';
@@ -54,8 +52,7 @@ function opener({ plan: { timeout, batching } }: Run, server: Server, connection
         { gate: () => model, timeout },
       );
       const { maxItems: batchRows, maxRunning } = batching;
-      const ownLog = feedReader(server, process, executor.run);
-      const store = sqlStore({ ...executor, timeout, batchRows, maxRunning, ownLog });
+      const store = sqlStore({ ...executor, timeout, batchRows, maxRunning });
       return { cases: useCases(store), stopWaiting: store.stopWaiting };
     },
     close() {},
@@ -84,24 +81,4 @@ function kyselyOver(server: Server, process: Process): Kysely<unknown> {
       createIntrospector: (kysely) => new SqliteIntrospector(kysely),
     },
   });
-}
-
-function feedReader(server: Server, process: Process, run: Executor['run']): LogReader {
-  const ask = <T>(work: () => T) => run('log', () => server.ask(process, work));
-  const end = () => {
-    const { changed, id } = server.visible().at(-1) ?? START;
-    return { ...server.state(), position: { changed, id } };
-  };
-  return {
-    page: (after, count) =>
-      ask(() => ({
-        end: end(),
-        rows: server
-          .visible()
-          .filter((row) => isAfter(row, after))
-          .slice(0, count),
-      })),
-    end: () => ask(end),
-    holder: async () => undefined,
-  };
 }
