@@ -1,11 +1,13 @@
-import { expect, jest, test } from '@jest/globals';
+import { afterEach, expect, jest, test } from '@jest/globals';
 import { webhookEndpoints } from '../../../src/adapters/sql/webhooks/endpoint-states.ts';
 import { enterEndpoints } from '../../../src/adapters/sql/webhooks/endpoints.ts';
 import { embeddedPlants, openEmbedded } from '../../support/embedded-store.ts';
 import { allReads } from '../../support/plants/all-reads.ts';
 import { many } from '../../support/plants/plant-lines.ts';
 
-/* How reads share the one connection, which is synchronous, and what they pass over. */
+/* How reads and writes share the one connection, which is synchronous, and what they pass over. */
+
+afterEach(() => void jest.restoreAllMocks());
 
 const all = { from: 0n, to: 99_999n };
 const changes = { after: undefined, limit: 1_000, wait: 0, signal: new AbortController().signal };
@@ -35,6 +37,24 @@ test.each(['changes', 'searches', 'streams'] as const)('a find waits for a few o
   await Promise.all(others);
 });
 
+test('a write that arrives after others have timed out does not get their 503', async () => {
+  const { file, store } = await filled(0);
+  const [begin, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const slow = file.run('writes', () => {
+    begin.resolve();
+    return end.promise;
+  });
+  await begin.promise;
+  const overdue = store.add({ id: 1n, name: 'overdue' });
+  const now = performance.now.bind(performance);
+  jest.spyOn(performance, 'now').mockImplementation(() => now() + file.timeout);
+  await expect(overdue).rejects.toMatchObject({ code: 'store_unavailable' });
+  const fresh = store.add({ id: 2n, name: 'fresh' });
+  end.resolve();
+  expect(await fresh).toBe('created');
+  await slow;
+});
+
 test('a page whose rows come slowly is read in parts, as a whole', async () => {
   const { file, store } = await filled(20);
   const { prepare } = file.sql;
@@ -51,7 +71,6 @@ test('a page whose rows come slowly is read in parts, as a whole', async () => {
   let time = performance.now();
   jest.spyOn(performance, 'now').mockImplementation(() => (time += 3));
   expect(await store.list(all, 20)).toEqual({ plants: many(20), next: undefined });
-  jest.restoreAllMocks();
   expect(parts).toBeGreaterThan(3);
 });
 

@@ -6,12 +6,9 @@ import { columnsOf, statement } from '../statement.ts';
 
 /* The endpoints in the table `webhooks`, and what the statements on its rows have in common. */
 
-/** Of an endpoint without a row. */
+/** The problem of an endpoint without a row. */
 export const MISSING_ROW =
   'its row in the table webhooks is gone: restore it, or restart the service, which then sends later changes only';
-
-/** Of an endpoint that is parked since its position is not one of this table. */
-export const OTHER_TABLE = 'the table plants was replaced: rewind it, which sends all plants';
 
 export interface EndpointRow {
   readonly endpoint: string;
@@ -43,8 +40,8 @@ function missingIn(rows: readonly EndpointRow[], endpoints: readonly string[]): 
 }
 
 /**
- * Gives each endpoint without a row a place at the end of the log. To be called once: an endpoint whose row goes later is
- * not entered again, since a restore may be about to bring it back. One that has a row needs no write.
+ * Gives each endpoint without a row a place at the end of the log. It must be called only once: an endpoint whose row is
+ * deleted later is not entered again, since a restore may be about to bring the row back. It writes nothing if all have rows.
  */
 export async function enterEndpoints(session: Session, endpoints: readonly string[]): Promise<void> {
   const missing = missingIn(await selectEndpoints(session, {}), endpoints);

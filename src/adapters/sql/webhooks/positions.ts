@@ -5,7 +5,7 @@ import type { Position } from '../../../application/ports.ts';
 import type { DeliveryFailure, KeepPositions, Lease, LeaseOutcome } from '../../../application/webhooks/ports.ts';
 import type { Run } from '../run.ts';
 import { columnsOf, statement } from '../statement.ts';
-import { type EndpointRow, isDue, noFailure, OTHER_TABLE, selectEndpoints } from './endpoints.ts';
+import { type EndpointRow, isDue, noFailure, selectEndpoints } from './endpoints.ts';
 
 type LeaseKey = Pick<Lease, 'endpoint' | 'holder'>;
 
@@ -19,9 +19,8 @@ interface LeaseRow extends Pick<EndpointRow, 'endpoint' | 'holder'>, Position {
 type HeldLease = readonly [endpoint: string, holder: string | null, changed: bigint, id: bigint];
 
 /**
- * Where the stored position is behind that of the lease that is held, the database was set back, and a fresh holder begins
- * there. Rows that are locked are passed over, and their lease is as it was. A lease that expires later than a lease time from
- * now is left from another clock.
+ * Takes and renews leases. If the stored position is behind that of the held lease, the database was set back, and a fresh
+ * holder begins there. Locked rows keep their lease. A lease that expires later than a lease time from now is of another clock.
  */
 const takeLease = statement<{ leases: readonly HeldLease[]; fresh: string; time: number }, LeaseRow>(
   (parameter, dialect) => {
@@ -41,7 +40,8 @@ const takeLease = statement<{ leases: readonly HeldLease[]; fresh: string; time:
     )
     update webhooks set
       parked = not ${isPositionValid},
-      reason = case when ${isPositionValid} then reason else ${OTHER_TABLE} end,
+      reason = case when ${isPositionValid} then reason
+        else 'the table plants was replaced: rewind it, which sends all plants' end,
       holder = case when not ${isPositionValid} then null
         when cast(holder as text) = held and (changed, id) >= (held_changed, held_id) then holder
         else ${fresh} end,
@@ -55,7 +55,7 @@ const takeLease = statement<{ leases: readonly HeldLease[]; fresh: string; time:
 const isHeld = (endpoint: RawBuilder<string>, holder: RawBuilder<string>) =>
   sql`endpoint = ${endpoint} and cast(holder as text) = ${holder}`;
 
-/** From another position, the statement runs late, or the table was restored. From the new one, it is repeated. */
+/** Moves a position. If neither this nor the new one is stored, the statement runs late, or the table was restored. */
 const advanceLease = statement<LeaseKey & Position & { fromChanged: bigint; fromId: bigint }, unknown>(
   (parameter, dialect) => {
     const position = { changed: parameter('changed'), id: parameter('id') };

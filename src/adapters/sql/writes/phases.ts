@@ -1,14 +1,14 @@
 import { isSamePlant, type NewPlant, type Stored } from '../../../domain/plant.ts';
 import { changed, type Precondition } from '../../../domain/precondition.ts';
 import type { Call } from '../batch.ts';
-import { unavailable } from '../lane.ts';
+import { OVERDUE, unavailable } from '../lane.ts';
 import type { RowChange } from '../plant-rows.ts';
 import type { WorkFailure } from '../run.ts';
 import { splitOnFailure } from '../split-on-failure.ts';
 
 /*
  * The phases of a write: INSERT, a look-up of taken ids, UPDATE of rows that are still at the version that was found. Each
- * function takes those writes of a list on that are in one phase, given what its statement has returned.
+ * function advances those writes of a list that are in one phase, given the result of its statement.
  */
 
 /** What is wanted of an id. */
@@ -17,7 +17,7 @@ export interface Write {
   readonly target: NewPlant | 'deleted';
   /** Whether the target is stored if nothing has the id. */
   readonly adds: boolean;
-  /** What the target takes the place of: an addition that excludes any plant replaces none. */
+  /** Which plants the target may replace: an addition that excludes any plant replaces none. */
   readonly precondition: Precondition;
 }
 
@@ -27,7 +27,7 @@ export interface Written {
   readonly after: Stored | 'unmet';
 }
 
-/** What a row has, and its version: the transaction that wrote it last, another one after every change. */
+/** The content of a row, and its version: the number of the transaction that wrote it last. */
 interface FoundRow {
   readonly stored: NewPlant | 'deleted';
   readonly version: bigint;
@@ -40,13 +40,13 @@ type State =
   | { readonly at: 'done'; readonly written: Written }
   | { readonly at: 'failed'; readonly error: unknown };
 
-/** A write on its way. Its call says when nobody waits for the outcome any more: nothing begins to change a plant later. */
+/** A write in progress. It begins no change after the deadline of its call, since nobody waits for the outcome then. */
 export interface Pending {
   readonly call: Call<Write, Written>;
   readonly state: State;
-  /** Whether an INSERT of it may have been done, or may yet be, without this process knowing. */
+  /** Whether an earlier INSERT of it may have succeeded, or may still do so. */
   readonly isUncertain: boolean;
-  /** Whether it was inserted a second time: its id was taken, and a purge then freed it. There is no third time. */
+  /** Whether its INSERT is repeated, since a purge has freed the id after the first one. There is no third INSERT. */
   readonly isSecond: boolean;
 }
 
@@ -61,7 +61,7 @@ const PHASES = ['insert', 'lookUp', 'update'] as const;
 export const phaseOf = (list: readonly Pending[]): (typeof PHASES)[number] | undefined =>
   PHASES.find((phase) => list.some(({ state }) => state.at === phase));
 
-/** The plants to insert: of several with one id the first. */
+/** The plants to insert. Of several with the same id, it is the first one. */
 export function plantsToInsert(list: readonly Pending[]): NewPlant[] {
   const firsts = new Map<bigint, NewPlant>();
   for (const { call, state } of list) {
@@ -71,7 +71,7 @@ export function plantsToInsert(list: readonly Pending[]): NewPlant[] {
   return [...firsts.values()];
 }
 
-/** The first write that adds an id that was free has created its plant, whatever has become of that since. */
+/** Of the writes that add the same id, the first one has created its plant if the id was free. */
 export function afterInsert(list: readonly Pending[], inserted: ReadonlySet<bigint>): Pending[] {
   const created = new Set(inserted);
   return list.map((write) => {
@@ -81,10 +81,9 @@ export function afterInsert(list: readonly Pending[], inserted: ReadonlySet<bigi
   });
 }
 
-/** After an INSERT whose response was lost. */
-export function afterLostInsert(list: readonly Pending[]): Pending[] {
-  return list.map((write) => (write.state.at === 'insert' ? { ...write, isUncertain: true } : write));
-}
+/** Continues after an INSERT whose response was lost. */
+export const afterLostInsert = (list: readonly Pending[]): Pending[] =>
+  list.map((write) => (write.state.at === 'insert' ? { ...write, isUncertain: true } : write));
 
 /** Several writes of one plant take effect in their order. */
 export function afterLookUp(list: readonly Pending[], rows: ReadonlyMap<bigint, FoundRow>, now: number): Pending[] {
@@ -95,11 +94,11 @@ export function afterLookUp(list: readonly Pending[], rows: ReadonlyMap<bigint, 
     if (state.at !== 'lookUp') return write;
     const row = rows.get(id);
     if (isUncertain && row !== undefined) {
-      // It comes before changes of its list. Whoever holds the id may have replaced the very plant that a lost INSERT stored.
+      // Creations precede the changes of their list. Another plant may have replaced the one that the lost INSERT stored.
       const written = { before: row.stored, after: row.stored };
       return isSamePlant(row.stored, target) ? done(write, written) : failed(write, UNKNOWN);
     }
-    // One that nobody waits for any more does nothing: what was found may be a later change, acknowledged since.
+    // After its deadline, a write changes nothing: what was found may be a later change that has been acknowledged.
     if (now >= call.until) return failed(write, STILL_LOCKED);
     if (row === undefined) {
       if (!adds) return done(write, { before: undefined, after: undefined });
@@ -114,7 +113,7 @@ export function afterLookUp(list: readonly Pending[], rows: ReadonlyMap<bigint, 
   });
 }
 
-/** What becomes of the rows that were found; nothing of those that are left as they were. */
+/** The changes of the rows that were found. A row that stays as it is has none. */
 export function rowChanges(list: readonly Pending[]): RowChange[] {
   const changes = new Map<bigint, RowChange>();
   for (const { call, state } of list) {
@@ -125,27 +124,28 @@ export function rowChanges(list: readonly Pending[]): RowChange[] {
 }
 
 /** @param missed the ids of the rows that were to be updated, and are locked or have another version now */
-export function afterUpdate(list: readonly Pending[], missed: ReadonlySet<bigint>): Pending[] {
-  return list.map((write) => {
+export const afterUpdate = (list: readonly Pending[], missed: ReadonlySet<bigint>): Pending[] =>
+  list.map((write) => {
     if (write.state.at !== 'update') return write;
     return missed.has(write.call.item.id) ? at(write, { at: 'retry' }) : done(write, write.state.written);
   });
-}
 
-/** All of them have paused. */
+/** Continues writes that have paused. */
 export const afterPause = (list: readonly Pending[], now: number): Pending[] =>
   list.map((write) => (now < write.call.until ? at(write, { at: 'lookUp' }) : failed(write, STILL_LOCKED)));
 
 /**
- * The lists in which one goes on whose statement has failed. The planned content of a row includes the effect of writes that
- * may be in another part now, so the row is looked up again. An UPDATE of unknown outcome is not repeated
+ * Continues a list whose statement has failed. The planned content of a row includes the effect of writes that may be in
+ * another part now, so the row is looked up again. An UPDATE of unknown outcome is not repeated
  * (docs/adr/0005-unknown-outcomes.md).
  *
- * @returns undefined if no part goes on by itself: the list may be repeated as a whole
+ * @returns the lists in which its writes continue; undefined if it may be repeated as a whole
  */
-export function afterFailure(list: readonly Pending[], failure: WorkFailure): Pending[][] | undefined {
+export function afterFailure(list: readonly Pending[], failure: WorkFailure, now: number): Pending[][] | undefined {
   const { isUncertain, error } = failure;
-  if (isUncertain && phaseOf(list) === 'update') return [list.map((write) => failed(write, error))];
+  // Writes that arrived while the list waited for its turn have time left.
+  if (error === OVERDUE) return [list.map((write) => (now < write.call.until ? write : failed(write, error)))];
+  if (isUncertain && phaseOf(list) === 'update') return [allFailed(list, error)];
   return splitOnFailure(isUncertain ? afterLostInsert(list) : list, failure)?.map((part) =>
     part.map((write) => (write.state.at === 'update' ? at(write, { at: 'lookUp' }) : write)),
   );
@@ -157,3 +157,4 @@ const UNKNOWN = unavailable('a connection was lost, and what is stored now does 
 const at = (write: Pending, state: State): Pending => ({ ...write, state });
 const done = (write: Pending, written: Written) => at(write, { at: 'done', written });
 const failed = (write: Pending, error: unknown) => at(write, { at: 'failed', error });
+export const allFailed = (list: readonly Pending[], error: unknown) => list.map((write) => failed(write, error));

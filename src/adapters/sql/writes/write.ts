@@ -24,12 +24,16 @@ const RETRY_DELAY_MS = 10;
 export function plantWriter({ executeWithRetry }: Executor, onWrite: (created: number) => void): WriteList {
   /** Takes a list through one phase and then, alone or in parts, through those that follow. */
   async function write(take: () => List, lane: LaneName, until?: number): Promise<void> {
+    const partsAfter = (failure: WorkFailure) => phases.afterFailure(take(), failure, performance.now());
     const outcome = await executeWithRetry(
       lane,
       (session, isUncertain) => advance(session, isUncertain ? phases.afterLostInsert(take()) : take()),
-      { until, mayRepeat: (failure) => phases.afterFailure(take(), failure) === undefined },
+      { until, mayRepeat: (failure) => partsAfter(failure) === undefined },
     );
-    const lists = 'result' in outcome ? outcome.result : listsAfter(take(), outcome.failure);
+    const lists =
+      'result' in outcome
+        ? outcome.result
+        : (partsAfter(outcome.failure) ?? [phases.allFailed(take(), outcome.failure.error)]);
     const rest = lists.map((list) => goOn(settle(list), lane));
     // The next list waits for no part.
     if (rest.length === 1) await rest[0];
@@ -61,7 +65,7 @@ export function plantWriter({ executeWithRetry }: Executor, onWrite: (created: n
   return (take, lane = 'writes') => write(() => take().map(phases.begun), lane);
 }
 
-/** Makes the statement of the next phase, or a whole transaction. @returns the lists in which the list goes on */
+/** Executes the statement of the next phase, or a whole transaction. @returns the lists in which the writes continue */
 async function advance(session: Session, list: List): Promise<readonly List[]> {
   const phase = phases.phaseOf(list);
   if (phase === undefined) return [list];
@@ -70,13 +74,6 @@ async function advance(session: Session, list: List): Promise<readonly List[]> {
   return isApart
     ? [...Map.groupBy(list, ({ call }) => call.item.id).values()]
     : [await statements[phase](session, list)];
-}
-
-/** The lists in which one goes on that is not repeated as a whole any more: none if all its writes have failed. */
-function listsAfter(list: List, failure: WorkFailure): readonly List[] {
-  const parts = phases.afterFailure(list, failure);
-  if (parts === undefined) for (const { call } of list) call.reject(failure.error);
-  return parts ?? [];
 }
 
 /** Takes one group of writes after another through all phases, until the time of the transaction is over. */

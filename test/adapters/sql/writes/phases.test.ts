@@ -24,13 +24,11 @@ const taken = (...writes: phases.Write[]) => phases.afterInsert(begun(...writes)
 function lookedUp(list: readonly phases.Pending[], stored: NewPlant | 'deleted' | undefined, now = NOW) {
   return phases.afterLookUp(list, new Map(stored === undefined ? [] : [[1n, { stored, version: 7n }]]), now);
 }
-/** An attempt with such a failure, whose statement may have been done if that is said. */
-const failedAttempt = (failure: object, isUncertain = false) => ({
-  error: 'why',
-  ...({ means: 'transient', ...failure } as StatementFailure),
-  isSlowAgain: false,
-  isUncertain,
-});
+/** @param isUncertain whether the statement may have been done */
+function afterFailure(list: readonly phases.Pending[], failure: object, isUncertain = false) {
+  const statement = { means: 'transient', ...failure } as StatementFailure;
+  return phases.afterFailure(list, { ...statement, error: 'why', isSlowAgain: false, isUncertain }, NOW);
+}
 /** What writes end with: their outcomes, or the phases where they go on. */
 const ends = (list: readonly phases.Pending[]) =>
   list.map(({ state }) => (state.at === 'done' ? state.written.after : state.at));
@@ -59,12 +57,12 @@ describe('writes of one plant', () => {
   });
 
   test('are looked up again before they are repeated in parts', () => {
-    const parts = phases.afterFailure([...planned, ...begun(adds(a))], failedAttempt({ mayBeOneRowsFault: true }));
+    const parts = afterFailure([...planned, ...begun(adds(a))], { mayBeOneRowsFault: true });
     expect(parts?.map(ends)).toEqual([...all('lookUp'), 'insert'].map((phase) => [phase]));
   });
 });
 
 test('a list that one row may have made fail goes on in parts that know of its INSERT', () => {
-  const parts = phases.afterFailure(begun(adds(a), adds(b)), failedAttempt({ mayBeOneRowsFault: true }, true));
+  const parts = afterFailure(begun(adds(a), adds(b)), { mayBeOneRowsFault: true }, true);
   expect(parts?.map((part) => part.map(({ isUncertain }) => isUncertain))).toEqual([[true], [true]]);
 });
