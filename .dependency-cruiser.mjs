@@ -46,7 +46,7 @@ export default {
       'databases-import-ports-and-what-they-share',
       '(postgres|sqlite|sql)',
       PORTS,
-      inside('application/changes'),
+      '^src/application/changes/(?:ports|cursor|held-back)\\.ts$',
       inside('adapters/sql'),
       '^src/runtime/single-flight\\.ts$',
     ),

@@ -48,15 +48,6 @@ export interface PlantRepository {
    * versions that exceed 800 bytes. MUST also reject with PlantStoreError `tags_unavailable` if it has no such order.
    */
   tags(after: string | undefined, count: number, signal?: AbortSignal): Promise<Tags>;
-  /**
-   * Reads the newest state of each plant that was created, changed or deleted after a position, or at all, in an order that
-   * never changes: at most `limit` of them. Nothing is ever left out. Without news, it waits for a change, and resolves to
-   * none at the end of `wait`, at the signal, or at shutdown.
-   *
-   * MUST also reject with PlantStoreError `unknown_position` if the position is not valid, `cursor_expired` if changes after
-   * it may be missing, `changes_unavailable` if this store has no such order.
-   */
-  readChanges(query: ChangesQuery): Promise<Changes>;
 }
 
 /** The plants whose ids are from `from` to `to`, with the tag and the text, where these are given. */
@@ -70,7 +61,7 @@ export interface PlantRange {
   readonly order?: 'asc' | 'desc' | undefined;
 }
 
-/** The rest of a range after an id, which is not its last one. */
+/** The plants of a range that come after one of its ids. The id is not the last one of the range. */
 export function rangeAfter(range: PlantRange, id: bigint): PlantRange {
   return range.order === 'desc' ? { ...range, to: id - 1n } : { ...range, from: id + 1n };
 }
@@ -99,29 +90,4 @@ export interface Tags {
 export interface Position {
   readonly changed: bigint;
   readonly id: bigint;
-}
-
-/** The newest state of a plant, or that it was deleted. */
-export type Change = NewPlant | { readonly id: bigint; readonly deleted: true };
-
-/** A part of the feed of changes. */
-export interface Changes {
-  /** In the order of the feed. */
-  readonly changes: readonly Change[];
-  /** Where to continue. Opaque, without characters that a URL or JSON would escape. */
-  readonly next: string;
-  /** Whether no more can be read, except what an open transaction holds back: a first walk is complete. */
-  readonly atEnd: boolean;
-  /** How long an open transaction has held back what came after it, if that is long. */
-  readonly heldBackSeconds?: number;
-}
-
-export interface ChangesQuery {
-  /** The `next` that the consumer read last; undefined to start at the beginning, `now` to start at the end. */
-  readonly after: string | undefined;
-  readonly limit: number;
-  /** Milliseconds to wait for a change if there is none. */
-  readonly wait: number;
-  /** Aborts when the result is no longer needed. */
-  readonly signal: AbortSignal;
 }

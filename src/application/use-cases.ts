@@ -1,4 +1,5 @@
 import { type ChangePlant, changePlant, type DeletePlant, deletePlant } from './change-plant.ts';
+import type { ChangeLog } from './changes/log.ts';
 import { type CountPlants, countPlants } from './count-plants.ts';
 import { type CreatePlant, createPlant } from './create-plant.ts';
 import { type FindPlant, findPlant } from './find-plant.ts';
@@ -16,10 +17,10 @@ export interface UseCases {
   readonly listPlants: ListPlants;
   readonly countPlants: CountPlants;
   readonly listTags: PlantRepository['tags'];
-  readonly readChanges: PlantRepository['readChanges'];
+  readonly readChanges: ChangeLog['readChanges'];
 }
 
-export function useCases(plants: PlantRepository): UseCases {
+export function useCases(plants: PlantRepository & Pick<ChangeLog, 'readChanges'>): UseCases {
   return {
     createPlant: createPlant(plants),
     findPlant: findPlant(plants),

@@ -5,17 +5,18 @@ import { heldBackProblem, holderIn } from '../adapters/postgres/held-back.ts';
 import { problemsIn } from '../adapters/postgres/readiness.ts';
 import { registerEndpoints, registrationGate } from '../adapters/postgres/registration.ts';
 import { dialectOf, migrationGate, requireMigrations } from '../adapters/postgres/schema/schema-gate.ts';
+import { logReader } from '../adapters/sql/changes/reader.ts';
 import { storeReadiness } from '../adapters/sql/readiness.ts';
 import { recentFailure } from '../adapters/sql/recent-failure.ts';
 import { foreground, type Run, runner } from '../adapters/sql/run.ts';
-import { sqlStore } from '../adapters/sql/store.ts';
 import { endpointStates } from '../adapters/sql/webhooks/endpoint-states.ts';
 import { webhookPositions } from '../adapters/sql/webhooks/positions.ts';
-import { heldBackTime, LONG } from '../application/changes/held-back.ts';
+import { heldBackTime, LONG_SECONDS_MIN } from '../application/changes/held-back.ts';
 import type { Maintenance } from '../application/maintenance.ts';
 import { PlantStoreError } from '../domain/errors.ts';
 import { say } from '../runtime/say.ts';
 import { singleFlight } from '../runtime/single-flight.ts';
+import { plantsOn } from './plants.ts';
 import type { Store, StoreOptions } from './store.ts';
 
 /** A store on Postgres. Plants may be written once the schema is ready and each endpoint is registered in the feed. */
@@ -30,30 +31,25 @@ export function openPostgresStore(
   const writeGate = endpoints.length === 0 ? gate : registrationGate(ensureRegistered, gate, log);
   const executor = runner(database, { gate, writeGate, timeout, onFailure: failure.note });
   const { run } = executor;
-  const store = sqlStore({
-    ...executor,
-    timeout,
-    maxRunning: foreground(database),
-    ownLog: { holder: holderIn(database) },
-    onInsert,
-  });
+  const reader = logReader(run, holderIn(database));
+  const plants = plantsOn(executor, { timeout, maxRunning: foreground(database), reader, onInsert });
   const problemsNow = async () => [
     failure.problem(),
     ...(await problemsIn(database, endpoints)),
-    await store.heldBack().then(heldBackProblem, () => undefined),
+    await plants.heldBack().then(heldBackProblem, () => undefined),
   ];
   const { description, connectionUse, close } = database;
   return {
-    ...store,
+    ...plants,
     description,
     // If the database does not respond now, the gate determines the dialect later.
     hasFeed: async () => (await dialectOf(database).catch(() => undefined))?.distributed === undefined,
     ready: storeReadiness(problemsNow, database.withAdvice, log),
     positions: webhookPositions(run, endpoints, ensureRegistered),
-    endpointStates: singleFlight(endpointStates(run)),
+    endpointStates: endpointStates(run),
     connections: connectionUse,
     // A scrape waits only briefly, and the next one must not start the queries again.
-    heldBack: singleFlight(store.heldBack),
+    heldBack: singleFlight(plants.heldBack),
     close,
   };
 }
@@ -104,7 +100,7 @@ const POLL_INTERVAL_MS = 1_000;
 async function untilClear(heldBack: () => Promise<number>): Promise<number> {
   for (let before = 0; ; await delay(POLL_INTERVAL_MS)) {
     const seconds = await heldBack();
-    if (seconds <= before || seconds > LONG) return seconds;
+    if (seconds <= before || seconds > LONG_SECONDS_MIN) return seconds;
     before = seconds;
   }
 }

@@ -1,6 +1,5 @@
 import { resolve } from 'node:path';
 import { storeReadiness } from '../adapters/sql/readiness.ts';
-import { sqlStore } from '../adapters/sql/store.ts';
 import { endpointStates } from '../adapters/sql/webhooks/endpoint-states.ts';
 import { enterEndpoints } from '../adapters/sql/webhooks/endpoints.ts';
 import { webhookPositions } from '../adapters/sql/webhooks/positions.ts';
@@ -8,7 +7,7 @@ import { openDatabaseFile } from '../adapters/sqlite/file/database-file.ts';
 import { withAdvice } from '../adapters/sqlite/file/failures.ts';
 import { problemsIn } from '../adapters/sqlite/readiness.ts';
 import { say } from '../runtime/say.ts';
-import { singleFlight } from '../runtime/single-flight.ts';
+import { plantsOn } from './plants.ts';
 import type { Store, StoreOptions } from './store.ts';
 
 /** Milliseconds for responses to leave before the process ends. */
@@ -28,12 +27,12 @@ export async function openSqliteStore(
   try {
     await file.run('writes', (session) => enterEndpoints(session, endpoints));
     return {
-      ...sqlStore({ ...file, onInsert }),
+      ...plantsOn(file, { timeout, maxRunning: 1, onInsert }),
       description: `the embedded database in ${resolve(dataDir)}`,
       hasFeed: async () => true,
       ready: storeReadiness(() => problemsIn(file, endpoints), withAdvice, log),
       positions: webhookPositions(file.run, endpoints),
-      endpointStates: singleFlight(endpointStates(file.run)),
+      endpointStates: endpointStates(file.run),
       connections: () => ({}),
       close: file.close,
     };

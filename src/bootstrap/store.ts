@@ -4,7 +4,7 @@ import type { PlantRepository } from '../application/ports.ts';
 import type { EndpointState, KeepPositions } from '../application/webhooks/ports.ts';
 
 /** An open database of either kind. */
-export interface Store extends PlantRepository, Omit<ChangeLog, 'announce'> {
+export interface Store extends PlantRepository, ChangeLog {
   /** A description of the database. */
   readonly description: string;
   /** Whether it has a feed of changes; resolves to true while this is unknown. */

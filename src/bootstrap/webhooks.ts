@@ -34,14 +34,14 @@ export async function startWebhooks(
     );
   }
   const names = endpoints.map(({ name }) => name);
-  const counters = metrics.webhooks(names, store.endpointStates, store.waitingSeconds);
+  const counters = metrics.webhooks(names, store.endpointStates, store.trackEndpoint);
   // Imported only where it is needed: the module loads an HTTP client.
   const { webhookSender } = await import('../adapters/webhooks/webhook-sender.ts');
   const userAgent = `plant-store/${manifest.version}`;
-  const { send, atOnce, close } = webhookSender(endpoints, { userAgent, proxy });
+  const { send, beginWave, close } = webhookSender(endpoints, { userAgent, proxy });
   const end = new AbortController();
   const observer = observerOf(log, counters);
-  const delivery = deliverWebhooks({ feed: store, positions: store.positions, send, atOnce, observer }, end.signal);
+  const delivery = deliverWebhooks({ feed: store, positions: store.positions, send, beginWave, observer }, end.signal);
   return async () => {
     end.abort();
     await close();

@@ -26,7 +26,7 @@ test('every forbidden import is reported', async () => {
     ['http-imports-inward', 'src/adapters/http/with-config.ts', `import '../../config/config.ts';`],
     [DATABASES, 'src/adapters/postgres/with-other.ts', `import '../sqlite/backup.ts';`],
     [DATABASES, 'src/adapters/postgres/with-csv.ts', `import '../../formats/csv.js';`],
-    [DATABASES, 'src/adapters/sqlite/with-use-case.ts', `import '../../application/create-plant.ts';`],
+    [DATABASES, 'src/adapters/sqlite/with-use-case.ts', `import '../../application/changes/log.ts';`],
     [DATABASES, 'src/adapters/sql/with-database.ts', `import '../postgres/failures.ts';`],
     [WEBHOOKS, 'src/adapters/webhooks/with-schemas.ts', `import '../../formats/schemas.ts';`],
     [DATABASES, 'src/adapters/sqlite/with-process.ts', `import '../../runtime/say.ts';`],

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Change } from '../../src/application/ports.ts';
+import type { Change } from '../../src/application/changes/log.ts';
 import { isPlant, type State } from '../support/linearizability.ts';
 import { codeOf, type Send } from './clients.ts';
 import { randomOf, simulation } from './kernel.ts';

@@ -1,3 +1,4 @@
+import type { BatchOptions } from '../../src/adapters/sql/batch.ts';
 import { MAX_INT64, MIN_INT64, type NewPlant } from '../../src/domain/plant.ts';
 import { DISK_FAULTS, type DiskFault } from './disk.ts';
 import { QUICK, type Random, randomOf } from './kernel.ts';
@@ -57,7 +58,8 @@ export interface Plan {
   /** Milliseconds from one moment at which clients send their requests to the next; 0 if each has pauses of its own. */
   readonly beat: number;
   readonly timeout: number;
-  readonly batching: { readonly maxItems: number; readonly maxRunning: number };
+  /** On Postgres. */
+  readonly batching: Omit<BatchOptions, 'timeout'>;
   readonly events: readonly Event[];
 }
 
@@ -133,7 +135,7 @@ export function planOf(seed: number, isOnPostgres: boolean): Plan {
     beat: pick([0, 0, 100]),
     timeout: pick([300, 2_000]),
     batching: pick([
-      isOnPostgres ? { maxItems: 64, maxRunning: 8 } : { maxItems: 1, maxRunning: Number.POSITIVE_INFINITY },
+      { maxItems: 64, maxRunning: 8 },
       { maxItems: 4, maxRunning: 2 },
     ]),
     events,

@@ -9,8 +9,8 @@ import {
 } from 'kysely';
 import { failureOf } from '../../src/adapters/postgres/failures.ts';
 import { runner } from '../../src/adapters/sql/run.ts';
-import { sqlStore } from '../../src/adapters/sql/store.ts';
 import { useCases } from '../../src/application/use-cases.ts';
+import { plantsOn } from '../../src/bootstrap/plants.ts';
 import type { Stage } from './faults.ts';
 import type { Process } from './kernel.ts';
 import type { PostgresFaults } from './plan.ts';
@@ -51,8 +51,7 @@ function opener({ plan: { timeout, batching } }: Run, server: Server, connection
         { sql: kyselyOver(server, process), connections, failureOf, withAdvice: (error) => error },
         { gate: () => model, timeout },
       );
-      const { maxItems: batchRows, maxRunning } = batching;
-      const store = sqlStore({ ...executor, timeout, batchRows, maxRunning });
+      const store = plantsOn(executor, { timeout, ...batching });
       return { cases: useCases(store), stopWaiting: store.stopWaiting };
     },
     close() {},

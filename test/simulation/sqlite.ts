@@ -1,11 +1,11 @@
 import { plantPurge } from '../../src/adapters/sql/changes/purge.ts';
-import { sqlStore } from '../../src/adapters/sql/store.ts';
 import { webhookEndpoints } from '../../src/adapters/sql/webhooks/endpoint-states.ts';
 import { enterEndpoints } from '../../src/adapters/sql/webhooks/endpoints.ts';
 import { webhookPositions } from '../../src/adapters/sql/webhooks/positions.ts';
 import { commandFileOn } from '../../src/adapters/sqlite/command-file.ts';
 import { databaseOn } from '../../src/adapters/sqlite/file/database.ts';
 import { useCases } from '../../src/application/use-cases.ts';
+import { plantsOn } from '../../src/bootstrap/plants.ts';
 import { simulatedDisk } from './disk.ts';
 import type { Stage } from './faults.ts';
 import { type Process, simulation } from './kernel.ts';
@@ -100,7 +100,7 @@ function opener(
       const end = () => void setTimeout(kill, LAST_RESPONSES, process);
       const file = databaseOn(sql, { path: 'memory', timeout, lostFile: () => undefined, end });
       await file.run('writes', (session) => enterEndpoints(session, receivers.names));
-      const store = sqlStore(file);
+      const store = plantsOn(file, { timeout, maxRunning: 1 });
       const endDelivery = receivers.deliver(process, store, webhookPositions(file.run, receivers.names));
       return {
         cases: useCases(store),

@@ -116,7 +116,7 @@ export function webhookReceivers(run: Run, table: Table, database: MemoryDatabas
         missing: (name) => fail(`${name} is missing`),
       };
       const send = sender(process, end.signal);
-      const delivery = { feed, positions: watched(positions, process), send, atOnce: () => 32, observer };
+      const delivery = { feed, positions: watched(positions, process), send, beginWave: () => 32, observer };
       if (names.length > 0) void deliverWebhooks(delivery, end.signal);
       return () => end.abort();
     },

@@ -3,6 +3,7 @@ import { staticTokens } from '../../src/adapters/auth/static-tokens.ts';
 import { api } from '../../src/adapters/http/app.ts';
 import type { RequestObserver } from '../../src/adapters/http/middleware/log-line.ts';
 import { type HttpServer, serve, type serverLimits } from '../../src/adapters/http/server.ts';
+import type { ChangeLog } from '../../src/application/changes/log.ts';
 import type { TokenVerifier } from '../../src/application/permissions.ts';
 import type { PlantRepository } from '../../src/application/ports.ts';
 import { type UseCases, useCases } from '../../src/application/use-cases.ts';
@@ -13,7 +14,7 @@ export const TOKEN = 'token-for-the-tests';
 
 interface ApiServerOptions {
   /** In place of what a repository in memory does. */
-  readonly plants?: Partial<PlantRepository>;
+  readonly plants?: Partial<PlantRepository & Pick<ChangeLog, 'readChanges'>>;
   /** In place of those on these plants. */
   readonly cases?: Partial<UseCases>;
   /** In bytes. */

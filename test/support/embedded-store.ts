@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { sqlStore } from '../../src/adapters/sql/store.ts';
 import { openDatabaseFile } from '../../src/adapters/sqlite/file/database-file.ts';
+import type { ChangeLog } from '../../src/application/changes/log.ts';
+import { plantsOn } from '../../src/bootstrap/plants.ts';
 import type { NewPlant } from '../../src/domain/plant.ts';
 import { atEndOrBefore } from './lifetimes.ts';
 import type { UncheckedPlants } from './plants/unchecked-plants.ts';
@@ -15,14 +16,14 @@ export async function openEmbedded(folder?: string, timeout = 20_000) {
     say: () => {},
     end: (reason) => ended.push(reason),
   });
-  return { ...file, close: atEndOrBefore(file.close), ended };
+  return { ...file, timeout, close: atEndOrBefore(file.close), ended };
 }
 
 /** The plants in a file, as the service keeps them. */
 export function embeddedPlants(
   file: Awaited<ReturnType<typeof openEmbedded>>,
-): UncheckedPlants & Pick<ReturnType<typeof sqlStore>, 'stopWaiting' | 'readEntries'> {
-  return sqlStore(file);
+): UncheckedPlants & Pick<ChangeLog, 'stopWaiting' | 'readEntries'> {
+  return plantsOn(file, { timeout: file.timeout, maxRunning: 1 });
 }
 
 /** Every plant that is stored. */

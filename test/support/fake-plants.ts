@@ -1,4 +1,5 @@
-import type { Change, PlantRange } from '../../src/application/ports.ts';
+import type { Change } from '../../src/application/changes/log.ts';
+import type { PlantRange } from '../../src/application/ports.ts';
 import { PlantStoreError } from '../../src/domain/errors.ts';
 import { type Added, addition, isSamePlant, type NewPlant } from '../../src/domain/plant.ts';
 import { changed, type Precondition } from '../../src/domain/precondition.ts';

@@ -7,11 +7,13 @@ import { problemsIn } from '../../src/adapters/postgres/readiness.ts';
 import { migrateUp } from '../../src/adapters/postgres/schema/migrator.ts';
 import { dialectOf } from '../../src/adapters/postgres/schema/schema-gate.ts';
 import { plantPurge } from '../../src/adapters/sql/changes/purge.ts';
+import { logReader } from '../../src/adapters/sql/changes/reader.ts';
 import type { Dialect } from '../../src/adapters/sql/dialect.ts';
 import { type PlantRow, plantIn } from '../../src/adapters/sql/plant-rows.ts';
 import { storeReadiness } from '../../src/adapters/sql/readiness.ts';
 import { type Executor, foreground, type Gate, runner } from '../../src/adapters/sql/run.ts';
-import { sqlStore } from '../../src/adapters/sql/store.ts';
+import type { ChangeLog } from '../../src/application/changes/log.ts';
+import { plantsOn } from '../../src/bootstrap/plants.ts';
 import type { NewPlant } from '../../src/domain/plant.ts';
 import { execute } from '../../tooling/execute.ts';
 import { atEnd, atEndOrBefore } from './lifetimes.ts';
@@ -112,7 +114,7 @@ export function purgeOn(database: Database) {
   return plantPurge(runnerOn(database).run);
 }
 
-export type TestPlants = UncheckedPlants & Omit<ReturnType<typeof sqlStore>, keyof UncheckedPlants>;
+export type TestPlants = UncheckedPlants & ChangeLog;
 
 /** The plants in a migrated database, as the service keeps them. */
 export function plantsIn(
@@ -123,8 +125,8 @@ export function plantsIn(
     executor = runner(database, { gate: schemaReady, timeout }),
   } = {},
 ): TestPlants {
-  const ownLog = { holder: holderIn(database) };
-  return sqlStore({ ...executor, timeout, maxRunning: foreground(database), ownLog });
+  const reader = logReader(executor.run, holderIn(database));
+  return plantsOn(executor, { timeout, maxRunning: foreground(database), reader });
 }
 
 /** Every plant that is stored. */

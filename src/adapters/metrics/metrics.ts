@@ -37,12 +37,12 @@ export interface Metrics {
    *
    * @param endpoints their names, whose counters begin at 0
    * @param states of all that are known, called by each gauge at each scrape; without them there are no values
-   * @param waitingSeconds for how long the oldest plant has waited
+   * @param trackEndpoint records a state, and returns the seconds for which the oldest plant has waited
    */
   webhooks(
     endpoints: readonly string[],
     states: () => Promise<readonly EndpointState[]>,
-    waitingSeconds: (state: EndpointState) => number,
+    trackEndpoint: (state: EndpointState) => number,
   ): Pick<DeliveryObserver, 'delivered'>;
 }
 
@@ -101,7 +101,7 @@ export function prometheusMetrics(): Metrics {
         for (const [state, count] of Object.entries(connections())) metric.set({ state }, count);
       });
     },
-    webhooks(endpoints, states, waitingSeconds) {
+    webhooks(endpoints, states, trackEndpoint) {
       const deliveries = new Counter({
         name: 'plant_store_webhook_delivered_total',
         help: 'Plants that the endpoint of a webhook has acknowledged to this process, repetitions included',
@@ -125,7 +125,7 @@ export function prometheusMetrics(): Metrics {
         });
       }
       const lag = 'Time since this process has seen the oldest change that is not acknowledged';
-      ofEndpoints('lag_seconds', lag, (state) => state && waitingSeconds(state));
+      ofEndpoints('lag_seconds', lag, (state) => state && trackEndpoint(state));
       ofEndpoints('parked', '1 if nothing is sent until somebody acts', (state) => Number(state?.isParked ?? true));
       return { delivered: (endpoint, plants) => deliveries.inc({ endpoint }, plants) };
     },

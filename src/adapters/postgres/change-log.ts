@@ -1,6 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
-import type { LogState } from '../../application/changes/ports.ts';
-import { type LogDialect, requireOneServer } from '../sql/dialect.ts';
+import { type LogDialect, type LogState, requireOneServer } from '../sql/dialect.ts';
 import { SchemaError } from './failures.ts';
 
 /*
@@ -40,14 +39,14 @@ const TIMELINE = sql`substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)`;
 
 const EPOCH = sql<string>`(${TABLE} || ${digest(TIMELINE, sql`store`)})`;
 
-/** The columns of the state of the feed that only Postgres has. */
-interface State {
+/** The state of the log, with the columns that only Postgres has. */
+interface State extends LogState {
   readonly is_intact?: boolean;
   /** Whether the timeline has no identity of its own yet. */
   readonly is_unnamed?: boolean;
 }
 
-const STATE = sql<LogState & State>`
+const STATE = sql<State>`
   select epoch, purged_changed, purged_id, next, settled, is_intact, not recorded ? epoch as is_unnamed
   from (
     select ${EPOCH} as epoch, purged_changed, purged_id, ${NEXT} as next, ${SETTLED} as settled,
@@ -59,25 +58,22 @@ export const log: LogDialect = {
   settled: SETTLED,
   isApart: false,
   state: STATE,
-  async isReadable({ sql }, state: (LogState & State) | undefined) {
-    requireIntact(state);
-    if (state?.is_unnamed) await nameTimeline.execute(sql);
-    return !state?.is_unnamed;
+  requireIntact(state: State | undefined) {
+    if (state === undefined) throw new SchemaError(NO_ROW);
+    if (!state.is_intact) {
+      throw new SchemaError('the plants come from another server, or were restored in part: run npm run migrate');
+    }
   },
-  require: async ({ sql }) => requireIntact((await STATE.execute(sql)).rows[0]),
+  async nameOnce({ sql }, state: State | undefined) {
+    if (state?.is_unnamed) await nameTimeline.execute(sql);
+    return state?.is_unnamed ?? false;
+  },
   async renew({ sql: tables, dialect }) {
     requireOneServer(dialect, 'changes_unavailable');
     const { rows } = await sql`${renewal(sql`gen_random_uuid()`)} returning 1`.execute(tables);
     if (rows.length === 0) throw new SchemaError(NO_ROW);
   },
 };
-
-function requireIntact(state: State | undefined): void {
-  if (state === undefined) throw new SchemaError(NO_ROW);
-  if (!state.is_intact) {
-    throw new SchemaError('the plants come from another server, or were restored in part: run npm run migrate');
-  }
-}
 
 const NO_ROW = 'the table change_feed has no row: run npm run migrate';
 

@@ -29,12 +29,12 @@ export const citus: Dialect = {
     },
     // Reads the first plant of every shard.
     async problem({ sql: tables }) {
-      const asking = tables.executeQuery(CompiledQuery.raw('select id from plants order by id limit 1')).then(
+      const answer = tables.executeQuery(CompiledQuery.raw('select id from plants order by id limit 1')).then(
         () => undefined,
         (error: Error) => error.message,
       );
       const timeout = delay(NODES_MS_MAX, `no response within ${NODES_MS_MAX} ms`, { ref: false });
-      const problem = await Promise.race([asking, timeout]);
+      const problem = await Promise.race([answer, timeout]);
       return problem && `not every node of Citus responds, and requests for plants of the others get 503: ${problem}`;
     },
   },

@@ -81,8 +81,8 @@ function stateOf(code = '', routine = ''): string {
 
 /** Classifies an error of a statement, or of connecting. */
 export function failureOf(error: unknown) {
-  const own = error instanceof ConnectionError ? error.cause : error;
-  const { severity, code, routine } = own as { severity?: string; code?: string; routine?: string };
+  const cause = error instanceof ConnectionError ? error.cause : error;
+  const { severity, code, routine } = cause as { severity?: string; code?: string; routine?: string };
   const state = severity === undefined ? undefined : stateOf(code, routine);
   const is = (kind: keyof typeof STATES) => STATES[kind].test(state ?? '');
   const isUnknown = (...reasons: readonly UnknownOutcomeReason[]) =>

@@ -1,15 +1,15 @@
 import { PlantStoreError } from '../../domain/errors.ts';
 
 export interface BatchOptions {
-  /** Items in one list, at most. */
-  readonly maxItems: number;
+  /** Items in one list, at most; 256 by default. */
+  readonly maxItems?: number;
   /** Lists that the store has at once, at most. */
   readonly maxRunning: number;
   /** Milliseconds until an item is given up. */
   readonly timeout: number;
 }
 
-/** Who waits for the outcome of an item of a list: it may come before or after those of the other items. */
+/** A caller that waits for the outcome of an item. The outcomes of the items of a list may come in any order. */
 export interface Call<Item, Result> {
   readonly item: Item;
   /** When the item is given up, as performance.now() counts. The last one of a list has the latest time. */
@@ -18,12 +18,9 @@ export interface Call<Item, Result> {
   readonly reject: (error: unknown) => void;
 }
 
-/** Adds an item to a list; rejects with PlantStoreError `store_unavailable` if it has no outcome in time. */
-type Batch<Item, Result> = (item: Item) => Promise<Result>;
-
 /**
- * How many items must wait for a second list: `times` as many as the running one has, and `min` or more. While one runs,
- * the service handles the requests of the other. Lists of about the same size would be smaller on average.
+ * A second list starts beside a running one once `times` as many items wait as the running one has, and at least `min`. The
+ * service handles the requests of one list while the other one runs. If both were equally long, they would be shorter.
  */
 const SECOND_LIST = { times: 2, min: 16 };
 
@@ -44,14 +41,16 @@ const TIMED_OUT = new PlantStoreError('store_unavailable', 'the store has not re
  *
  * @param run calls `take` when it can start, gets the same list each time, settles its calls, and resolves once the next
  * list may take its place
- * @param sizeOf the size of an item; a list has `maxSize` together, unless its first item has more
+ * @param sizeOf returns the size of an item. The items of a list have at most `maxSize` together, unless the first one alone
+ * has more
+ * @returns a function that rejects with PlantStoreError `store_unavailable` if an item has no outcome in time
  */
 export function batch<Item, Result>(
   run: (take: () => readonly Call<Item, Result>[]) => Promise<void>,
-  { maxItems, maxRunning, timeout }: BatchOptions,
+  { maxItems = 256, maxRunning, timeout }: BatchOptions,
   sizeOf: (item: Item) => number = () => 0,
   maxSize = 0,
-): Batch<Item, Result> {
+): (item: Item) => Promise<Result> {
   let waiting: Call<Item, Result>[] = [];
   /** In the order of their deadlines, whatever has become of their lists. */
   const unsettled = new Set<Call<Item, Result>>();

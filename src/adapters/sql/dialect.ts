@@ -1,5 +1,5 @@
 import type { CompiledQuery, QueryExecutorProvider, QueryResult, RawBuilder } from 'kysely';
-import type { LogState } from '../../application/changes/ports.ts';
+import type { LogEnd } from '../../application/changes/ports.ts';
 import { type ErrorCode, PlantStoreError } from '../../domain/errors.ts';
 import type { NewPlant } from '../../domain/plant.ts';
 import type { PlantRow, RowChange } from './plant-rows.ts';
@@ -16,8 +16,9 @@ export interface Dialect {
   readonly isCurrent: RawBuilder<boolean>;
   /** Hides a limit from the planner, which would sort many rows to return a few where its statistics are wrong. */
   readonly hideLimit: (count: RawBuilder<unknown>) => RawBuilder<unknown>;
-  /** The tag as its index has it, in the order of its UTF-8, and the plants that have a tag, in a range of ids. */
+  /** The tag as its index has it, in the order of its UTF-8. */
   readonly tagKey: RawBuilder<unknown>;
+  /** Whether a plant has a tag, and an id in a range. */
   readonly hasTag: (
     tag: RawBuilder<unknown>,
     low: RawBuilder<unknown>,
@@ -30,7 +31,7 @@ export interface Dialect {
   readonly forEach?: ((list: RawBuilder<unknown>, rows: RawBuilder<unknown>) => RawBuilder<unknown>) | undefined;
   /** Whether a name has a text, letters in either case. */
   readonly contains: (name: RawBuilder<unknown>, text: RawBuilder<unknown>) => RawBuilder<boolean>;
-  /** The most rows that a statement scans, if it only passes over deleted ones, or if it compares their names. */
+  /** The most rows that a statement scans: if it only passes over deleted plants, and if it compares names. */
   readonly scannedRowsMax: Readonly<Record<'passingOver' | 'comparing', number>>;
   /** The items of a list, a parameter with the text of a JSON array, as rows with the column `value`. */
   readonly items: (list: RawBuilder<unknown>) => RawBuilder<unknown>;
@@ -50,20 +51,26 @@ export interface Dialect {
   };
   readonly log: LogDialect;
   readonly clock: Clock;
-  /** The columns of `webhooks` that say to which table plants a position belongs, with their values for the present one. */
+  /** The columns of `webhooks` that identify the table plants of a position, with their values for the present table. */
   readonly presentTable: Columns;
 }
 
 /** Values of an INSERT, or of an UPDATE, by their columns. */
 export type Columns = Readonly<Record<string, RawBuilder<unknown>>>;
 
-/** Refuses what distributed tables have not. */
+/** @throws PlantStoreError with this code if the table is distributed */
 export function requireOneServer({ distributed }: Dialect, code: ErrorCode): void {
   if (distributed !== undefined)
     throw new PlantStoreError(
       code,
       'the table is distributed over several servers, so there is no feed of changes and no list of tags',
     );
+}
+
+/** The state of the log of changes, which `LogEnd` describes. */
+export interface LogState extends Pick<LogEnd, 'epoch' | 'next' | 'settled'> {
+  readonly purged_changed: bigint;
+  readonly purged_id: bigint;
 }
 
 /** What databases say differently of the log of changes, over the one row of `change_feed`. */
@@ -74,10 +81,10 @@ export interface LogDialect {
   readonly isApart: boolean;
   /** `settled` of its state. */
   readonly settled: RawBuilder<bigint>;
-  /** Whether rows that were read with this state are valid, or must be read again. Rejects, saying what to do, if none can be. */
-  isReadable(session: Session, state: LogState | undefined): Promise<boolean>;
-  /** Rejects in the same way. */
-  require(session: Session): Promise<void>;
+  /** @throws Error, saying what to do, if rows that are read with this state may be wrong */
+  requireIntact(state: LogState | undefined): void;
+  /** Names the log unless it has a name. @returns whether it had none: what was read before has to be read again */
+  nameOnce(session: Session, state: LogState | undefined): Promise<boolean>;
   /** Invalidates all positions of consumers, after a restore that the service cannot detect. */
   renew(session: Session): Promise<void>;
 }
@@ -91,14 +98,14 @@ interface Clock {
   readonly longAgo: RawBuilder<unknown>;
 }
 
-/** What compiles statements, and executes them: Kysely, or what does it with less. */
+/** Compiles and executes statements: Kysely, or something that does less. */
 export interface Statements extends QueryExecutorProvider {
   executeQuery<Row>(query: CompiledQuery<Row>): Promise<QueryResult<Row>>;
 }
 
 /**
- * Where a piece of work has its statements: `run` makes it for each attempt. A statement of its own takes a connection of
- * Postgres, or a turn of SQLite's one, and is committed by itself.
+ * Gives a piece of work its statements. Each attempt has a session of its own. Outside a transaction, each statement takes a
+ * connection of Postgres, or a turn on the only one of SQLite, and is committed by itself.
  */
 export interface Session {
   readonly sql: Statements;
@@ -127,11 +134,11 @@ export interface StatementFailure {
 /** An open database, whichever it is. */
 export interface SqlDatabase {
   readonly sql: Statements;
-  /** Runs work that writes, if it needs a transaction. The work gets its end, and may await its statements only. */
+  /** Runs work that writes, if it needs a transaction. The work should end at `end`, and may await its statements only. */
   readonly transaction?: <T>(work: (sql: Statements, end: number) => Promise<T>) => Promise<T>;
   /** How many statements it can run at once. */
   readonly connections: number;
   readonly failureOf: (error: unknown) => StatementFailure;
-  /** Adds to an error, in another one, what operators can do about it. */
+  /** Returns an error that also says what operators can do about the given one. */
   readonly withAdvice: (error: unknown) => unknown;
 }

@@ -8,14 +8,12 @@ export function unavailable(reason: string): PlantStoreError {
 /** The error of work whose deadline has passed before it began: one object, since under overload there is much of it. */
 export const OVERDUE = unavailable('it has timed out');
 
-type Lane = <T>(work: () => Promise<T>, until: number) => Promise<T>;
-
 /** Lets `limit` pieces of work run at once, first come, first served, and rejects those whose deadline has passed. */
-export function lane(limit: number): Lane {
+export function lane(limit: number) {
   const waiting: { readonly until: number; readonly turn: PromiseWithResolvers<void> }[] = [];
   let running = 0;
 
-  return async (work, until) => {
+  return async <T>(work: () => Promise<T>, until: number): Promise<T> => {
     if (running >= limit) {
       // Otherwise they would stay, and their memory, for as long as a statement hangs.
       while (waiting[0] && waiting[0].until <= performance.now()) waiting.shift()?.turn.reject(OVERDUE);

@@ -1,24 +1,24 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { PlantStoreError } from '../../domain/errors.ts';
-import type { Dialect, Session, SqlDatabase, StatementFailure, Statements } from './dialect.ts';
+import type { Dialect, Session, SqlDatabase, StatementFailure } from './dialect.ts';
 import { lane, OVERDUE, unavailable } from './lane.ts';
 
-/** Rejects while migrations are pending; then says which dialect the database has: at once, while that is known. */
+/** Returns the dialect of the database, at once while it is known. Rejects while migrations are pending. */
 export type Gate = () => Dialect | Promise<Dialect>;
 
 interface RunnerOptions {
   readonly gate: Gate;
   /** The same for writes, which may have to wait for more. */
   readonly writeGate?: Gate;
-  /** Milliseconds until work is given up that has no deadline of its own. */
+  /** Milliseconds until work without a deadline of its own is given up. */
   readonly timeout: number;
   /** Called with the error of each attempt that fails. */
   readonly onFailure?: (error: unknown) => void;
-  /** Milliseconds to wait after a transient failure: twice as long after each, from the first to the last of these. */
-  readonly pause?: { readonly first: number; readonly longest: number };
+  /** Milliseconds to wait after a transient failure. Each wait is twice as long as the one before, up to the longest. */
+  readonly pauses?: { readonly first: number; readonly longest: number };
 }
 
-/** Why work was not done, by its last attempt. */
+/** Why the last attempt at some work has failed. */
 export interface WorkFailure extends StatementFailure {
   /** What the caller is told: PlantStoreError `store_unavailable`, or a defect. */
   readonly error: unknown;
@@ -28,34 +28,14 @@ export interface WorkFailure extends StatementFailure {
   readonly isUncertain: boolean;
 }
 
-interface RetryOptions {
-  /** When to give up, as performance.now() counts. */
-  readonly until?: number | undefined;
-  /** Whether to try again after this failure if it is transient. */
-  readonly mayRepeat?: (failure: WorkFailure) => boolean;
-}
-
 /**
- * Which connections work may use. The log of changes has half of them, so that plants are read while its statements are
- * slow. The background has one of each kind: parts of streams and searches read there, imports write.
+ * The lanes, each of which may use some of the connections. The log of changes has half of them, so that plants can be read
+ * while its statements are slow. The background has one connection for parts of streams and searches, and one for imports.
  */
 export type LaneName = 'writes' | 'reads' | 'log' | 'backgroundWrites' | 'backgroundReads';
 
 /**
- * Does the work of statements, and repeats it after transient failures until the deadline. A hanging attempt has no other
- * end than its own.
- *
- * @param work gets whether an earlier attempt may have succeeded, or may still do so
- * @returns how it ended; it never rejects
- */
-type ExecuteWithRetry = <T>(
-  name: LaneName,
-  work: (session: Session, isUncertain: boolean) => Promise<T>,
-  options?: RetryOptions,
-) => Promise<{ readonly result: T } | { readonly failure: WorkFailure }>;
-
-/**
- * The same, given up at its deadline; then it may run on.
+ * Does work. At the deadline the call is given up, though the work may still run.
  *
  * @throws PlantStoreError `store_unavailable` if it cannot be done now, or if it cannot be known whether it was done;
  * any other rejection is a defect
@@ -64,56 +44,71 @@ export type Run = <T>(name: LaneName, work: (session: Session) => Promise<T>) =>
 
 export interface Executor {
   readonly run: Run;
-  readonly executeWithRetry: ExecuteWithRetry;
+  /**
+   * Does work, and repeats it after transient failures until the deadline. An attempt that hangs is not interrupted: the
+   * database and the connection have limits of their own. It never rejects.
+   *
+   * @param work gets whether an earlier attempt may have succeeded, or may still do so
+   * @param options `until`, when to give up, as performance.now() counts; and whether to try again after a transient failure
+   */
+  executeWithRetry<T>(
+    name: LaneName,
+    work: (session: Session, isUncertain: boolean) => Promise<T>,
+    options?: { readonly until?: number | undefined; readonly mayRepeat?: (failure: WorkFailure) => boolean },
+  ): Promise<{ readonly result: T } | { readonly failure: WorkFailure }>;
 }
 
-const PAUSE = { first: 50, longest: 1_000 };
+const PAUSES_MS = { first: 50, longest: 1_000 };
 
 /**
- * How many connections one kind of work in the foreground may use: it leaves one to the other kind, and one to the background,
- * so that reads go on though every write hangs. With one or two connections, that is not possible.
+ * Returns how many connections the reads, or the writes, of requests may use. They leave one to each other and one to the
+ * background, so that reads go on even if every write hangs. With one or two connections, that is not possible.
  */
 export function foreground({ connections }: Pick<SqlDatabase, 'connections'>): number {
   return Math.max(1, Math.min(Math.ceil(0.75 * connections), connections - 2));
 }
 
 /** The only way to a statement for requests: migration gate, lane, retries, deadline and the translation of errors. */
-export function runner(
-  { sql, transaction, connections, failureOf, withAdvice }: SqlDatabase,
-  { gate, writeGate = gate, timeout, onFailure, pause: pauses = PAUSE }: RunnerOptions,
-): Executor {
-  const most = foreground({ connections });
+export function runner(database: SqlDatabase, options: RunnerOptions): Executor {
+  const { connections, failureOf, withAdvice } = database;
+  const { gate, writeGate = gate, timeout, onFailure, pauses = PAUSES_MS } = options;
+  const most = foreground(database);
   const lanes = {
-    writes: { enter: lane(most), gate: writeGate, transaction },
-    reads: { enter: lane(most), gate, transaction: undefined },
-    log: { enter: lane(Math.ceil(connections / 2)), gate, transaction: undefined },
-    backgroundWrites: { enter: lane(1), gate: writeGate, transaction },
-    backgroundReads: { enter: lane(1), gate, transaction: undefined },
+    writes: lane(most),
+    reads: lane(most),
+    log: lane(Math.ceil(connections / 2)),
+    backgroundWrites: lane(1),
+    backgroundReads: lane(1),
   };
 
-  const executeWithRetry: ExecuteWithRetry = async (
+  const executeWithRetry: Executor['executeWithRetry'] = async (
     name,
     work,
     { until = performance.now() + timeout, mayRepeat = () => true } = {},
   ) => {
-    const { enter, gate, transaction } = lanes[name];
+    const isWrite = name === 'writes' || name === 'backgroundWrites';
     let isSlow = false;
     let isUncertain = false;
+
+    function attempt(dialect: Dialect) {
+      if (!isWrite || database.transaction === undefined) return work({ sql: database.sql, dialect }, isUncertain);
+      return database.transaction((sql, end) => {
+        // It may have had to wait for its turn beyond the deadline.
+        if (performance.now() >= until) throw OVERDUE;
+        return work({ sql, dialect, transaction: { end } }, isUncertain);
+      });
+    }
+
     for (let pause = pauses.first; ; pause = Math.min(2 * pause, pauses.longest)) {
       try {
-        // Awaiting what is known would take a turn of the microtask queue, and memory, each time.
-        const passed = gate();
-        const dialect = passed instanceof Promise ? await passed : passed;
-        // A transaction may have to wait for its turn beyond the deadline.
-        const within = (sql: Statements, end: number) =>
-          performance.now() < until
-            ? work({ sql, dialect, transaction: { end } }, isUncertain)
-            : Promise.reject(OVERDUE);
-        return { result: await enter(() => transaction?.(within) ?? work({ sql, dialect }, isUncertain), until) };
-      } catch (thrown) {
-        onFailure?.(thrown);
-        const last = failureOf(thrown);
-        const error = toPortError(thrown, last, withAdvice);
+        const answer = isWrite ? writeGate() : gate();
+        // To await a dialect that is known would take a turn of the microtask queue, and memory, each time.
+        const dialect = answer instanceof Promise ? await answer : answer;
+        return { result: await lanes[name](() => attempt(dialect), until) };
+      } catch (reason) {
+        onFailure?.(reason);
+        const last = failureOf(reason);
+        const error = toPortError(reason, last, withAdvice);
         isUncertain ||= last.isOutcomeUnknown;
         const failure = { ...last, error, isSlowAgain: isSlow && last.isStatementTimeout, isUncertain };
         isSlow = last.isStatementTimeout;

@@ -2,21 +2,21 @@ import type { Call } from './batch.ts';
 import type { Session } from './dialect.ts';
 import type { Executor, WorkFailure } from './run.ts';
 
-/** A list that failed, perhaps because of one of its items, is split into so many parts, and each that fails is split again. */
+/** The most parts into which a failed list is split. A part that fails is split again. */
 const PARTS_MAX = 16;
 
-/** @returns the parts in which a list that failed is repeated; undefined if it is not to be split */
+/** @returns the parts in which a failed list is repeated; undefined if it must not be split */
 export function splitOnFailure<Item>(
   list: readonly Item[],
   { mayBeOneRowsFault, isSlowAgain }: WorkFailure,
 ): Item[][] | undefined {
-  // A slow second makes all statements slow, a slow or a locked row the same one again.
+  // A statement that is slow twice has a slow or locked row. Once, all statements may have been slow for a moment.
   if (list.length < 2 || !(mayBeOneRowsFault || isSlowAgain)) return undefined;
   const size = Math.ceil(list.length / PARTS_MAX);
   return Array.from({ length: Math.ceil(list.length / size) }, (_, n) => list.slice(n * size, (n + 1) * size));
 }
 
-/** Reads for a list, or for parts of it if one of its items may have made it fail for the others. */
+/** Reads for the items of a list, or of parts of it if one item may have made the statement fail for the others. */
 export async function readList<Item, Result>(
   executor: Executor,
   list: readonly Call<Item, Result>[],

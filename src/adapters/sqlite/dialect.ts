@@ -29,8 +29,8 @@ export const sqlite: Dialect = {
     state: sql`select store as epoch, purged_changed, purged_id, ${NEXT} as next, ${NEXT} as settled from change_feed`,
     settled: NEXT,
     isApart: true,
-    isReadable: async () => true,
-    require: async () => {},
+    requireIntact: () => {},
+    nameOnce: async () => false,
     renew: async ({ sql }) => void (await sql.executeQuery(CompiledQuery.raw(RENEW_LOG))),
   },
   clock: {

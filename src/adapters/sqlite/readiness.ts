@@ -4,7 +4,7 @@ import type { OpenDatabase } from './file/database.ts';
 /** From this size on, a reader keeps the pages of the WAL from being written into the file. */
 const STUCK_WAL_BYTES_MIN = 256 * 1024 ** 2;
 
-/** As that of Postgres. */
+/** Checks that plants can be stored and read now, and describes what else is wrong, with what to do. */
 export async function problemsIn(file: OpenDatabase, endpoints: readonly string[]): Promise<(string | undefined)[]> {
   file.requireWritable();
   // Every write takes this path.

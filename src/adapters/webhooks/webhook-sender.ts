@@ -36,8 +36,8 @@ const BODY_MS_MAX = 1_000;
  * Sends messages signed as the Standard Webhooks specification says (version 1, symmetric). Any status 2xx acknowledges
  * one, and redirects are not followed. Endpoints share no connection, so that a slow one delays no other.
  *
- * @returns `send`; `atOnce`, how many requests an endpoint takes at the same time, which depends on whether it kept the
- * connections of the last ones; and `close`, which breaks off every request
+ * @returns `send`; `beginWave`, which returns how many requests an endpoint takes at the same time, by whether it has kept the
+ * connections of the wave before; and `close`, which breaks off every request
  */
 export function webhookSender(
   endpoints: readonly WebhookEndpoint[],
@@ -82,7 +82,7 @@ export function webhookSender(
     }
   };
 
-  const atOnce = (endpoint: string) => {
+  const beginWave = (endpoint: string) => {
     const { recent } = targetOf(endpoint);
     const isKept = recent.connections < recent.requests;
     Object.assign(recent, { requests: 0, connections: 0 });
@@ -90,7 +90,7 @@ export function webhookSender(
   };
 
   const close = () => Promise.all([...targets.values()].map(({ dispatcher }) => dispatcher.destroy()));
-  return { send, atOnce, close };
+  return { send, beginWave, close };
 }
 
 /** https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md */

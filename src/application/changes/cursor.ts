@@ -1,7 +1,7 @@
 import { PlantStoreError } from '../../domain/errors.ts';
 import { MAX_INT64, MIN_INT64 } from '../../domain/plant.ts';
 import type { Position } from '../ports.ts';
-import type { LogEnd, LogState } from './ports.ts';
+import type { LogEnd } from './ports.ts';
 
 /** What a consumer sends to continue reading. */
 export interface Cursor {
@@ -15,10 +15,6 @@ export interface Cursor {
 /** Before every row. */
 export const START: Position = { changed: 0n, id: MIN_INT64 };
 
-function purgedIn({ purged_changed, purged_id }: LogState): Position {
-  return { changed: purged_changed, id: purged_id };
-}
-
 /** Whether position `a` comes after position `b`. */
 export function isAfter(a: Position, b: Position): boolean {
   return a.changed > b.changed || (a.changed === b.changed && a.id > b.id);
@@ -30,11 +26,11 @@ export function isNews(cursor: Cursor, end: LogEnd): boolean {
 }
 
 /** Why changes after the cursor may be missing, in words; undefined if none can be. */
-function expiryOf({ epoch, position, purged }: Cursor, now: LogState): string | undefined {
+function expiryOf({ epoch, position, purged }: Cursor, now: LogEnd): string | undefined {
   const isHere = epoch === now.epoch && position.changed < now.next;
   if (!isHere) return 'the database is another one, was restored, or has another primary';
-  const last = purgedIn(now);
-  return isAfter(last, position) && isAfter(last, purged) ? 'deletions after it have been purged' : undefined;
+  const isPurged = isAfter(now.purged, position) && isAfter(now.purged, purged);
+  return isPurged ? 'deletions after it have been purged' : undefined;
 }
 
 /**
@@ -44,10 +40,10 @@ function expiryOf({ epoch, position, purged }: Cursor, now: LogState): string | 
  * @param last the last position that it has read since; undefined if it has read nothing
  * @throws PlantStoreError `cursor_expired`
  */
-export function nextCursor(cursor: Cursor | undefined, now: LogState, last: Position | undefined): Cursor {
+export function nextCursor(cursor: Cursor | undefined, now: LogEnd, last: Position | undefined): Cursor {
   const expiry = cursor && expiryOf(cursor, now);
   if (expiry !== undefined) throw new PlantStoreError('cursor_expired', expiry);
-  const { position, purged } = cursor ?? { position: START, purged: purgedIn(now) };
+  const { position, purged } = cursor ?? { position: START, purged: now.purged };
   return { epoch: now.epoch, position: last ?? position, purged };
 }
 

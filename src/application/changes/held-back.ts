@@ -1,7 +1,7 @@
-import type { LogReader, LogState } from './ports.ts';
+import type { LogEnd, LogReader } from './ports.ts';
 
 /** Seconds for which a transaction may hold back the log before this is reported. Most transactions are shorter. */
-export const LONG = 5;
+export const LONG_SECONDS_MIN = 5;
 
 /** Milliseconds between two queries for the transaction: under load, each would find a different one. */
 const QUERY_INTERVAL_MS = 1_000;
@@ -22,10 +22,10 @@ export function heldBackTime(holder: LogReader['holder']) {
 
   async function query(): Promise<void> {
     lastQuery = performance.now();
-    const held = await holder();
-    see(held?.settled);
-    if (held?.age) {
-      transaction = { settled: held.settled, since: performance.now() - held.age * 1_000, isAgeKnown: true };
+    const current = await holder();
+    see(current?.settled);
+    if (current?.age) {
+      transaction = { settled: current.settled, since: performance.now() - current.age * 1_000, isAgeKnown: true };
     }
   }
 
@@ -39,7 +39,7 @@ export function heldBackTime(holder: LogReader['holder']) {
 
   return {
     /** Must be called with each state of the log that is read. */
-    note: ({ settled, next }: LogState) => see(settled < next ? settled : undefined),
+    note: ({ settled, next }: Pick<LogEnd, 'settled' | 'next'>) => see(settled < next ? settled : undefined),
     seconds,
     /** The same, after a new query. */
     async secondsNow(): Promise<number> {

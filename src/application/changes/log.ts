@@ -1,7 +1,7 @@
-import type { Change, Changes, ChangesQuery, PlantRepository } from '../ports.ts';
+import type { NewPlant } from '../../domain/plant.ts';
 import type { EndpointState, LogEntry, ReadEntries } from '../webhooks/ports.ts';
 import { decodeCursor, encodeCursor, isAfter, nextCursor, START } from './cursor.ts';
-import { heldBackTime, LONG } from './held-back.ts';
+import { heldBackTime, LONG_SECONDS_MIN } from './held-back.ts';
 import type { LogEnd, LogReader } from './ports.ts';
 import { logTimes } from './times.ts';
 import { changeWatch } from './watch.ts';
@@ -9,18 +9,52 @@ import { changeWatch } from './watch.ts';
 /** Rows in a page for a webhook. */
 const PAGE_ENTRIES = 200;
 
-export interface ChangeLog extends Pick<PlantRepository, 'readChanges'>, ReadEntries {
-  /** To be called after each write: those who wait learn of it at once. */
-  announce(): void;
-  /** Ends all waits, and begins no more. */
-  stopWaiting(): void;
-  /** Seconds for which an open transaction has held back the log. */
-  heldBack(): Promise<number>;
-  /** Seconds for which the oldest plant that an endpoint has not acknowledged has waited, as this process has seen it. */
-  waitingSeconds(state: EndpointState): number;
+/** The newest state of a plant, or that it was deleted. */
+export type Change = NewPlant | { readonly id: bigint; readonly deleted: true };
+
+/** A part of the feed of changes. */
+interface Changes {
+  /** In the order of the feed. */
+  readonly changes: readonly Change[];
+  /** Where to continue. Opaque, without characters that a URL or JSON would escape. */
+  readonly next: string;
+  /** Whether no more can be read, except what an open transaction holds back: a first walk is complete. */
+  readonly atEnd: boolean;
+  /** How long an open transaction has held back what came after it, if that is long. */
+  readonly heldBackSeconds?: number;
+}
+
+interface ChangesQuery {
+  /** The `next` that the consumer read last; undefined to start at the beginning, `now` to start at the end. */
+  readonly after: string | undefined;
+  readonly limit: number;
+  /** Milliseconds to wait for a change if there is none. */
+  readonly wait: number;
+  /** Aborts when the result is no longer needed. */
+  readonly signal: AbortSignal;
 }
 
 /** The log of changes, as its consumers and webhooks see it: the rows in the order in which they were last written. */
+export interface ChangeLog extends ReadEntries {
+  /**
+   * Reads the newest state of each plant that was created, changed or deleted after a position, or at all, in an order that
+   * never changes: at most `limit` of them. Nothing is ever left out. Without news, it waits for a change, and resolves to
+   * none at the end of `wait`, at the signal, or at shutdown.
+   *
+   * Rejects with PlantStoreError `unknown_position` if the position is not valid, `cursor_expired` if changes after it may be
+   * missing, `changes_unavailable` if the store has no such order, `store_unavailable` if it cannot respond in time.
+   */
+  readChanges(query: ChangesQuery): Promise<Changes>;
+  /** Must be called after each write: readers who wait learn of it at once. */
+  announce(): void;
+  /** Ends all waits, and begins no more. */
+  stopWaiting(): void;
+  /** Seconds for which an open transaction has held back the log; may reject, or take long. */
+  heldBack(): Promise<number>;
+  /** As `logTimes` does. */
+  trackEndpoint(state: EndpointState): number;
+}
+
 export function changeLog(reader: LogReader): ChangeLog {
   const times = logTimes();
   const heldBack = heldBackTime(reader.holder);
@@ -56,10 +90,10 @@ export function changeLog(reader: LogReader): ChangeLog {
     }
   }
 
-  const readChanges: PlantRepository['readChanges'] = async (query) => {
+  const readChanges: ChangeLog['readChanges'] = async (query) => {
     const page = await readPage(query);
     const seconds = await heldBack.seconds();
-    return seconds > LONG ? { ...page, heldBackSeconds: Math.floor(seconds) } : page;
+    return seconds > LONG_SECONDS_MIN ? { ...page, heldBackSeconds: Math.floor(seconds) } : page;
   };
 
   const readEntries: ReadEntries['readEntries'] = async (after) => {
@@ -74,7 +108,7 @@ export function changeLog(reader: LogReader): ChangeLog {
     announce: watch.announce,
     stopWaiting: watch.stop,
     heldBack: heldBack.secondsNow,
-    waitingSeconds: times.waitingSeconds,
+    trackEndpoint: times.trackEndpoint,
   };
 }
 

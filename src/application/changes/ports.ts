@@ -1,30 +1,23 @@
 import type { Position } from '../ports.ts';
 import type { LogEntry } from '../webhooks/ports.ts';
 
-/** The log as one snapshot shows it: the columns of a statement. */
-export interface LogState {
+/** The end of the log, as one snapshot shows it. */
+export interface LogEnd {
+  /** Identifies the table and its history of transactions, to which positions belong. */
   readonly epoch: string;
   /** The last position that has been purged. */
-  readonly purged_changed: bigint;
-  readonly purged_id: bigint;
-  /** Greater than every `changed` so far: the next transaction of Postgres. */
+  readonly purged: Position;
+  /** Greater than every `changed` so far: on Postgres, the number of the next transaction. */
   readonly next: bigint;
   /** Rows with a smaller `changed` have their final order. It is less than `next` while a transaction holds back rows. */
   readonly settled: bigint;
-}
-
-/** The state of the log, with the position of its last row. */
-export interface LogEnd extends LogState {
+  /** The position of the last row that has its final order. */
   readonly position: Position;
 }
 
 /** What a database implements of the log. Each method rejects if there is no log or it cannot be read now. */
 export interface LogReader {
-  /**
-   * Reads up to `count` rows after a position.
-   *
-   * @returns the rows, and the end of the log in the same snapshot
-   */
+  /** Reads up to `count` rows after a position, and the end of the log with them or right after them. */
   page(after: Position, count: number): Promise<{ readonly end: LogEnd; readonly rows: readonly LogEntry[] }>;
   /** Reads the current end of the log: whatever is committed later comes after it. */
   end(): Promise<LogEnd>;

@@ -32,8 +32,8 @@ export function logTimes() {
 
   return {
     note,
-    /** Seconds for which the oldest plant that the endpoint has not acknowledged has waited. */
-    waitingSeconds({ endpoint, position, end }: Pick<EndpointState, 'endpoint' | 'position' | 'end'>): number {
+    /** Records a state that was just read. @returns the seconds for which the oldest unacknowledged plant has waited */
+    trackEndpoint({ endpoint, position, end }: Omit<EndpointState, 'isParked'>): number {
       note(end);
       const before = endpoints.get(endpoint);
       const isSetBack = before !== undefined && isAfter(before.position, position);

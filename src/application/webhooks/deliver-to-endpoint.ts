@@ -16,8 +16,8 @@ export interface Delivery {
   readonly feed: ReadEntries;
   readonly positions: Pick<KeepPositions, 'advance' | 'fail' | 'release'>;
   readonly send: Send;
-  /** How many requests to an endpoint may begin at the same time. Called before each wave. */
-  readonly atOnce: (endpoint: string) => number;
+  /** Must be called before each wave of requests to an endpoint. Returns how many may begin at the same time. */
+  readonly beginWave: (endpoint: string) => number;
   readonly observer: DeliveryObserver;
 }
 
@@ -36,7 +36,7 @@ const RENEWAL_CHECK_MS = 500;
  * @param onAdvance called with the lease at each new position
  */
 export async function deliverToEndpoint(
-  { feed, positions, send, atOnce, observer }: Delivery,
+  { feed, positions, send, beginWave, observer }: Delivery,
   lease: Lease,
   mayBegin: () => boolean,
   signal: AbortSignal,
@@ -64,7 +64,7 @@ export async function deliverToEndpoint(
       return current;
     }
     const sendEntry = (entry: Omit<Message, 'epoch'>) => send(endpoint, { epoch, ...entry });
-    const page = await sendPage(entries, sendEntry, () => atOnce(endpoint), mayBegin);
+    const page = await sendPage(entries, sendEntry, () => beginWave(endpoint), mayBegin);
     if (page.sent > 0) observer.delivered(endpoint, page.sent);
     const last = entries[page.acknowledged - 1];
     const newLease = last === undefined ? current : { ...current, position: last, failures: 0, failingFor: 0 };
@@ -98,12 +98,12 @@ interface PageOutcome {
 async function sendPage(
   entries: readonly LogEntry[],
   send: (entry: Omit<Message, 'epoch'>) => Promise<SendError | undefined>,
-  atOnce: () => number,
+  beginWave: () => number,
   mayBegin: () => boolean,
 ): Promise<PageOutcome> {
   let sent = 0;
   for (let start = 0, end = 0; start < entries.length; start = end) {
-    end = start + atOnce();
+    end = start + beginWave();
     const wave = entries.slice(start, end);
     const plants = wave.filter(({ stored }) => stored !== 'deleted').length;
     if (plants > 0 && !mayBegin()) return { acknowledged: start, sent, failure: undefined };

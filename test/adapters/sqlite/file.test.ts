@@ -6,7 +6,6 @@ import { DatabaseSync } from 'node:sqlite';
 import { Worker } from 'node:worker_threads';
 import { expect, test } from '@jest/globals';
 import { plantPurge } from '../../../src/adapters/sql/changes/purge.ts';
-import { sqlStore } from '../../../src/adapters/sql/store.ts';
 import { backUp } from '../../../src/adapters/sqlite/backup.ts';
 import { withDatabaseFile } from '../../../src/adapters/sqlite/command-file.ts';
 import { failureOf, withAdvice } from '../../../src/adapters/sqlite/file/failures.ts';
@@ -54,7 +53,11 @@ test.each(allReads)('%s is read in a slice of the time that reads have', async (
   const { file } = await opened();
   const unread = new Error('no slice');
   const failure = { ...failureOf(unread), error: unread, isSlowAgain: false, isUncertain: false };
-  const store = sqlStore({ ...file, run: () => Promise.reject(unread), executeWithRetry: async () => ({ failure }) });
+  const store = embeddedPlants({
+    ...file,
+    run: () => Promise.reject(unread),
+    executeWithRetry: async () => ({ failure }),
+  });
   await expect(read(store)).rejects.toBe(unread);
 });
 

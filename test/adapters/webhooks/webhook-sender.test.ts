@@ -38,13 +38,13 @@ async function tcpReceiver(handle: (socket: Socket) => void): Promise<string> {
 }
 
 function sender(url: string, { secrets = [secret('a')], timeout = LONG, proxy = {} } = {}) {
-  const { send, atOnce, close } = webhookSender([{ name: 'endpoint', url, secrets }], {
+  const { send, beginWave, close } = webhookSender([{ name: 'endpoint', url, secrets }], {
     timeout,
     proxy,
     userAgent: 'plants/1',
   });
   atEnd(close);
-  return { send: (one = message) => send('endpoint', one), atOnce: () => atOnce('endpoint'), close };
+  return { send: (one = message) => send('endpoint', one), beginWave: () => beginWave('endpoint'), close };
 }
 
 describe('a message', () => {
@@ -111,11 +111,11 @@ test.each([
   const url = await receiver((_request, response) =>
     response.setHeader('Connection', isKept ? 'keep-alive' : 'close').end(),
   );
-  const { send, atOnce } = sender(url);
-  const waves = [atOnce()];
+  const { send, beginWave } = sender(url);
+  const waves = [beginWave()];
   for (let n = 0; n < 4; n++) {
     await Promise.all(Array.from({ length: 5 }, () => send()));
-    waves.push(atOnce());
+    waves.push(beginWave());
   }
   expect([waves[0], waves.at(-1)]).toEqual([5, most]);
 });

@@ -14,7 +14,7 @@ function started() {
     pass(seconds: number) {
       for (const end = now + seconds; now < end; times.note(at(++now))) jest.advanceTimersByTime(1_000);
     },
-    waiting: (position: number) => times.waitingSeconds({ endpoint: 'e', position: at(position), end: at(now) }),
+    waiting: (position: number) => times.trackEndpoint({ endpoint: 'e', position: at(position), end: at(now) }),
   };
 }
 
@@ -50,5 +50,5 @@ test('one that is rewound waits from then on', () => {
 test('nothing waits for one that has all once the database was set back', () => {
   const times = logTimes();
   for (const end of [1, 2, 1]) times.note(at(end));
-  expect(times.waitingSeconds({ endpoint: 'e', position: at(1), end: at(1) })).toBe(0);
+  expect(times.trackEndpoint({ endpoint: 'e', position: at(1), end: at(1) })).toBe(0);
 });

@@ -1,4 +1,5 @@
 import { expect, jest, test } from '@jest/globals';
+import { START } from '../../../src/application/changes/cursor.ts';
 import { changeWatch } from '../../../src/application/changes/watch.ts';
 
 jest.useFakeTimers();
@@ -9,7 +10,7 @@ test('wakes its readers at most twenty times a second, so that creates have the 
   let wakes = 0;
   async function read() {
     const position = { changed: ++changed, id: 1n };
-    return { epoch: '', position, purged_changed: 0n, purged_id: 0n, next: changed + 1n, settled: changed + 1n };
+    return { epoch: '', position, purged: START, next: changed + 1n, settled: changed + 1n };
   }
   const watch = changeWatch(read);
   async function follow(thinking: number): Promise<void> {

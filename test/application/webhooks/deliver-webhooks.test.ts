@@ -44,7 +44,7 @@ async function deliver(
       seen.sent.push(message.plant.name);
       return respond(message, end);
     },
-    atOnce: () => 32,
+    beginWave: () => 32,
     observer: {
       delivered(_endpoint, plants) {
         seen.delivered += plants;

@@ -1,4 +1,4 @@
-import type { Change, PlantRepository } from '../../../src/application/ports.ts';
+import type { Change, ChangeLog } from '../../../src/application/changes/log.ts';
 import type { NewPlant } from '../../../src/domain/plant.ts';
 import type { ApiClient } from '../api-client.ts';
 import { exactJson } from './plant-lines.ts';
@@ -11,7 +11,7 @@ const never = new AbortController().signal;
 
 /** Reads a page. @param wait milliseconds */
 export function readPage(
-  feed: Pick<PlantRepository, 'readChanges'>,
+  feed: Pick<ChangeLog, 'readChanges'>,
   after: string | undefined,
   limit = 10,
   wait = 0,
@@ -22,7 +22,7 @@ export function readPage(
 
 /** Reads from a position until nothing is new. */
 export async function readToEnd(
-  feed: Pick<PlantRepository, 'readChanges'>,
+  feed: Pick<ChangeLog, 'readChanges'>,
   after?: string,
   limit: number | (() => number) = 1_000,
 ): Promise<{ changes: Change[]; pages: Change[][]; next: string }> {

@@ -1,3 +1,4 @@
+import type { ChangeLog } from '../../../src/application/changes/log.ts';
 import type { PlantRepository } from '../../../src/application/ports.ts';
 import type { Added, NewPlant, Stored } from '../../../src/domain/plant.ts';
 import { fingerprintOf, type Precondition } from '../../../src/domain/precondition.ts';
@@ -9,7 +10,7 @@ interface Unchecked {
   addAll(plants: readonly NewPlant[], replaces: boolean): Promise<readonly Added[]>;
 }
 
-export type UncheckedPlants = Omit<PlantRepository, keyof Unchecked> & Unchecked;
+export type UncheckedPlants = Omit<PlantRepository, keyof Unchecked> & Unchecked & Pick<ChangeLog, 'readChanges'>;
 
 /** The precondition that what is stored is this. */
 export function is(plant: NewPlant) {

@@ -59,8 +59,8 @@ export function postgresServer(options: PostgresOptions, log?: Pick<Logger, 'war
   const connections = new WeakMap<ClientBase, SupervisedClient>();
 
   /**
-   * pg configures each client of this class by itself, where its pool has one configuration. It closes without waiting for
-   * the server, which never responds on a dead network: a command would not end.
+   * A client that configures itself for each connection, since a pool has one configuration for all. It closes without
+   * waiting for the server, which never responds on a dead network: a command would not end.
    */
   class OwnClient extends Client {
     readonly #socket: Socket;
@@ -78,9 +78,9 @@ export function postgresServer(options: PostgresOptions, log?: Pick<Logger, 'war
     }
 
     override async end(onEnd?: (error: Error) => void): Promise<void> {
-      const ended = onEnd === undefined ? super.end() : super.end(onEnd);
+      const end = onEnd === undefined ? super.end() : super.end(onEnd);
       this.#socket.destroySoon();
-      await ended;
+      await end;
     }
   }
 

@@ -62,8 +62,8 @@ export async function beginSession(client: ClientBase, timeout: number): Promise
 }
 
 /**
- * Checks the settings that a pooler may keep from a session: it drops start-up parameters, and settings stay with whichever
- * server connection received them. Then the settings of the role apply, or limits that are too long.
+ * Checks the settings that a pooler may keep from a session, since it may drop start-up parameters, and a SET applies to
+ * whichever server connection received it. Then the settings of the role apply, or limits that are too long.
  *
  * @param statementTimeout milliseconds; the client waits twice as long
  * @returns a problem that is slow though safe, and what to do; undefined if there is none

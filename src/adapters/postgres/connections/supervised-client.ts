@@ -78,20 +78,20 @@ export function supervise(client: ClientBase, isDirect: boolean, supervisor: Sup
     });
 
   async function executeQuery<Row>({ sql: text, parameters, name }: NamedQuery): Promise<KyselyResult<Row>> {
-    const sent = performance.now();
+    const start = performance.now();
     isUnconfirmed = false;
     try {
-      const prepared = isDirect && supervisor.mayPrepare ? name : undefined;
-      const { rows } = await send({ text, values: parameters as unknown[], name: prepared });
+      const mayPrepare = isDirect && supervisor.mayPrepare;
+      const { rows } = await send({ text, values: parameters as unknown[], name: mayPrepare ? name : undefined });
       if (isUnconfirmed)
         throw new UnknownOutcomeError('unconfirmed', 'the commit may not be on the synchronous standby');
       return { rows };
-    } catch (thrown) {
-      const error = withReason(thrown);
+    } catch (cause) {
+      const error = withReason(cause);
       const { breaksConnection, isPreparedElsewhere, invalidatesOlderConnections } = failureOf(error);
       if (breaksConnection) isBroken = true;
       if (isPreparedElsewhere) supervisor.mayPrepare = false;
-      if (invalidatesOlderConnections) supervisor.invalidateOpenedBefore(sent);
+      if (invalidatesOlderConnections) supervisor.invalidateOpenedBefore(start);
       throw error;
     }
   }

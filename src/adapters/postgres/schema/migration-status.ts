@@ -53,11 +53,11 @@ export async function migrationStatus({ sql: database }: Pick<Database, 'sql'>):
 /** The applied migrations whose result is missing or incomplete; `migrateUp` repeats them. */
 export async function damagedMigrations(database: Pick<Database, 'sql'>): Promise<string[]> {
   const own = await migrations.getMigrations();
-  const damaged: string[] = [];
+  const names: string[] = [];
   for (const name of (await migrationStatus(database)).applied) {
-    if ((await own[name]?.isIntact?.(database.sql)) === false) damaged.push(name);
+    if ((await own[name]?.isIntact?.(database.sql)) === false) names.push(name);
   }
-  return damaged;
+  return names;
 }
 
 /** The SQLSTATE of a missing table. */

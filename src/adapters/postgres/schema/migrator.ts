@@ -19,7 +19,7 @@ export async function migrateUp(database: Database, warn?: (warning: string) => 
   const { pending } = await migrationStatus(database);
   if (pending.length === 0 && (await damagedMigrations(database)).length === 0) return [];
   const own = await migrations.getMigrations();
-  return locked(database, async (connection) => {
+  return withLock(database, async (connection) => {
     const { applied, pending } = await migrationStatus({ sql: connection });
     if (applied.length > 0 && pending.includes(FIRST_WITH_LENGTHS)) await warnOfLongTexts(connection, warn);
     const names = await damagedMigrations({ sql: connection });
@@ -70,7 +70,7 @@ const LOCK_INTERVAL_MS = 200;
  * Does the work on one connection, without limits, while no other migrator works. The lock is polled: a statement that waits
  * for a lock, as Kysely's does, holds a snapshot, and CREATE INDEX CONCURRENTLY waits until all snapshots are gone.
  */
-function locked<T>({ sql: database }: Database, work: (connection: Database['sql']) => Promise<T>): Promise<T> {
+function withLock<T>({ sql: database }: Database, work: (connection: Database['sql']) => Promise<T>): Promise<T> {
   return database.connection().execute(async (connection) => {
     // pg does not send a limit of 0, so the limits of the role would apply, which are for the service behind PgBouncer.
     await sql`select set_config(name, '0', false) ${LIMITS}`.execute(connection);

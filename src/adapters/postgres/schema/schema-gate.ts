@@ -21,7 +21,7 @@ export async function requireSafeDatabase({ sql: database }: Database): Promise<
       when row_security_active(oid) then 'row-level security applies to this role on the table plants and may refuse or hide '
         'plants: run ALTER TABLE plants DISABLE ROW LEVEL SECURITY as its owner, or ALTER ROLE ... BYPASSRLS'
     end as problem
-    from (values (to_regclass('plants'))) as named (plants) left join pg_class on oid = plants
+    from (values (to_regclass('plants'))) as name (plants) left join pg_class on oid = plants
   `.execute(database);
   const problem = rows[0]?.problem;
   if (problem) throw new SchemaError(problem);

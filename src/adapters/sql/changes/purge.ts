@@ -7,8 +7,9 @@ import { MAX_INT64, MIN_INT64 } from '../../../domain/plant.ts';
 import type { Dialect, Session } from '../dialect.ts';
 import type { Run } from '../run.ts';
 import { statement } from '../statement.ts';
+import { requireLog } from './reader.ts';
 
-/** The rows of a part. */
+/** The most rows that a statement scans. */
 const SCANNED_ROWS_MAX = 5_000;
 
 /** Rows that a statement deletes, so that the service waits for some milliseconds only. */
@@ -20,7 +21,7 @@ const PAUSE_MS = 20;
 interface Part {
   readonly from: bigint;
   readonly to: bigint;
-  /** When they were deleted, at the latest: milliseconds from now, negative. */
+  /** The latest time of their deletion, as a negative number of milliseconds from now. */
   readonly latest: number;
 }
 
@@ -30,7 +31,7 @@ const selectEnd = statement<Part, Pick<Position, 'id'>>(
     order by id limit 1 offset ${sql.lit(SCANNED_ROWS_MAX - 1)}`,
 );
 
-/** Without those whose deletion an open transaction may still overtake in the log of changes. */
+/** Leaves out rows whose deletion an open transaction may still precede in the log of changes. */
 const isOld = (parameter: (name: keyof Part) => RawBuilder<unknown>, { clock, log, distributed }: Dialect) => sql`
   id between ${parameter('from')} and ${parameter('to')} and deleted <= ${clock.later(parameter('latest'))}
   and ${distributed ? sql`true` : sql`changed < (select ${log.settled} from change_feed where single = 1)`}`;
@@ -58,17 +59,16 @@ const remove = statement<{ ids: readonly bigint[]; last: bigint }, unknown>(
     where ${isOneOf(sql`id`, parameter('ids'))} and deleted is not null and changed <= ${parameter('last')} returning id`,
 );
 
-/** After a restore, rows that are ahead of the server's transactions would never count as settled: then it rejects. */
+/** Rejects after a restore whose rows are ahead of the server's transactions: these rows would never count as settled. */
 async function firstPart(session: Session, all: Part): Promise<Part> {
-  const { log, distributed } = session.dialect;
-  if (!distributed) await log.require(session);
+  if (!session.dialect.distributed) await requireLog(session);
   const [last] = await selectEnd(session, all);
   return { ...all, to: last?.id ?? all.to };
 }
 
 /**
- * Deletes the first old rows of a part. It notes the last position among them first: followers that are behind that start
- * again, perhaps for nothing.
+ * Deletes the first old rows of a part. Before that, it notes the last position among them: followers that have not reached
+ * it must start again, even if they would miss nothing.
  */
 async function removeSome(session: Session, part: Part) {
   const old = await selectOld(session, part);

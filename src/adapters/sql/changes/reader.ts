@@ -1,14 +1,14 @@
 import { type RawBuilder, sql } from 'kysely';
 import { START } from '../../../application/changes/cursor.ts';
-import type { LogEnd, LogReader, LogState } from '../../../application/changes/ports.ts';
+import type { LogEnd, LogReader } from '../../../application/changes/ports.ts';
 import type { Position } from '../../../application/ports.ts';
 import type { LogEntry } from '../../../application/webhooks/ports.ts';
-import { type Dialect, requireOneServer, type Session } from '../dialect.ts';
+import { type Dialect, type LogState, requireOneServer, type Session } from '../dialect.ts';
 import { type PlantRow, storedIn } from '../plant-rows.ts';
 import type { Run } from '../run.ts';
-import { type Parameter, type PartResult, partStatement } from '../statement.ts';
+import { type Parameter, type PartResult, partStatement, statement } from '../statement.ts';
 
-/** The state of the log, and its last row that is settled; null if it has none. */
+/** The state of the log, and the position of its last settled row, which is null if there is none. */
 interface EndRow extends LogState {
   readonly end_changed: bigint | null;
   readonly end_id: bigint | null;
@@ -23,8 +23,11 @@ type PageRow = PlantRow & Pick<Position, 'changed'>;
  */
 export async function requireLog(session: Session): Promise<void> {
   requireOneServer(session.dialect, 'changes_unavailable');
-  await session.dialect.log.require(session);
+  const [state] = await selectState(session, {});
+  session.dialect.log.requireIntact(state);
 }
+
+const selectState = statement<object, LogState>((_, { log }) => log.state);
 
 /** The position in two columns; undefined if they are null. */
 export function positionOf(changed: bigint | null, id: bigint | null): Position | undefined {
@@ -48,8 +51,8 @@ const pageAfter = (parameter: Parameter<PartValues>, settled: RawBuilder<unknown
   order by changed, id limit ${parameter('count')}`;
 
 /**
- * The first rows after a position, each beside the state; the columns of the row are null if there is none. The loops over
- * single rows keep their order.
+ * Reads the first rows after a position, each beside the state. Without a row, its columns are null. The joins with single
+ * rows keep the order of the page.
  */
 const selectPart = partStatement<PartValues, EndRow & PageRow>(
   (parameter, dialect) => sql<EndRow & PageRow>`
@@ -65,16 +68,19 @@ const selectEnd = partStatement<object, EndRow>(
   (_, dialect) => sql<EndRow>`with ${logAndEnd(dialect)} select * from log left join last on true`,
 );
 
-/** Reads until the state shows that what was read counts: the first reader may have to name the log. */
+/** Repeats a read if the log had no name before. */
 async function readable<Row extends EndRow>(session: Session, read: () => Promise<PartResult<Row>>): Promise<Row[]> {
+  const { log } = session.dialect;
   requireOneServer(session.dialect, 'changes_unavailable');
   for (;;) {
     const { rows } = await read();
-    if (await session.dialect.log.isReadable(session, rows[0])) return rows;
+    log.requireIntact(rows[0]);
+    if (!(await log.nameOnce(session, rows[0]))) return rows;
   }
 }
 
-export function logReader(run: Run): Omit<LogReader, 'holder'> {
+/** @param holder finds the transaction that holds back the log, where several run at the same time */
+export function logReader(run: Run, holder: LogReader['holder'] = async () => undefined): LogReader {
   const end = async (session: Session) => endIn(await readable(session, () => selectEnd(session, {})));
   return {
     page: (after, count) =>
@@ -84,17 +90,19 @@ export function logReader(run: Run): Omit<LogReader, 'holder'> {
           const rows = await readable(session, () => selectPart(session, values));
           return { end: endIn(rows), rows: entriesIn(rows.filter(({ id }) => id !== null)) };
         }
-        // The state after them: a purge in between ends positions, and hides no deletion.
+        // The state is read after the rows. A purge between the two invalidates positions, but hides no deletion.
         const { rows } = await selectPage(session, values);
         return { end: await end(session), rows: entriesIn(rows) };
       }),
     end: () => run('log', end),
+    holder,
   };
 }
 
 function endIn([row]: readonly EndRow[]): LogEnd {
   const { epoch, purged_changed, purged_id, next, settled, end_changed, end_id } = row as EndRow;
-  return { epoch, purged_changed, purged_id, next, settled, position: positionOf(end_changed, end_id) ?? START };
+  const purged = { changed: purged_changed, id: purged_id };
+  return { epoch, purged, next, settled, position: positionOf(end_changed, end_id) ?? START };
 }
 
 function entriesIn(rows: readonly PageRow[]): LogEntry[] {

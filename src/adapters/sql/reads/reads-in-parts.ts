@@ -19,7 +19,7 @@ export function readsInParts(read: PartReads): Pick<PlantRepository, 'list' | 'c
   return {
     async list(range, count, signal) {
       const length = Math.min(count, LIST_PLANTS_MAX);
-      // One more shows whether there are others. A search may have to go on for long to find it.
+      // One plant more shows whether there are others. A search might take long to find it.
       const most = range.name === undefined ? length + 1 : length;
       const plants: NewPlant[] = [];
       const next = await readParts<bigint>(undefined, signal, async (after) => {

@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import type { PlantRange } from '../../../application/ports.ts';
 import type { Dialect, Session } from '../dialect.ts';
 import type { PlantRow } from '../plant-rows.ts';
-import { partStatement, statement } from '../statement.ts';
+import { type PartResult, partStatement, statement } from '../statement.ts';
 
 /** A range, and the most rows that are read, or scanned. */
 export interface ScanValues {
@@ -23,8 +23,24 @@ interface CountRow {
   readonly last: bigint | null;
 }
 
+type NumberedRow = PlantRow & { readonly number: bigint };
+
+type Read<Result> = (session: Session, values: ScanValues) => Promise<Result>;
+
 /** The statements that read ranges in one order, with a tag or without one, and with a text in the names or without one. */
-export function scanStatements({ order, tag, name }: PlantRange) {
+export interface ScanStatements {
+  /** Reads the first rows, deleted ones as well. */
+  readonly page: Read<PartResult<PlantRow>>;
+  /** Does the same for several ranges, whose rows it numbers from 1. */
+  pages(session: Session, pages: readonly ScanValues[]): Promise<readonly NumberedRow[]>;
+  /** Finds the last row that a search scans, if there are as many. */
+  readonly end: Read<readonly Pick<PlantRow, 'id'>[]>;
+  /** Reads the first rows that are wanted. */
+  readonly search: Read<PartResult<Omit<PlantRow, 'deleted'>>>;
+  readonly count: Read<readonly CountRow[]>;
+}
+
+export function scanStatements({ order, tag, name }: PlantRange): ScanStatements {
   const direction = order === 'desc' ? sql`desc` : sql`asc`;
   const kind = `${order ?? 'asc'}_${tag === undefined ? 'all' : 'tagged'}`;
 
@@ -42,38 +58,31 @@ export function scanStatements({ order, tag, name }: PlantRange) {
   const page = (dialect: Dialect, value: ValueOf, count: RawBuilder<unknown>) =>
     sql<PlantRow>`select id, name, tag, deleted ${rows(dialect, value)} limit ${count}`;
 
-  const selectPages = statement<{ pages: readonly object[] }, PlantRow & { readonly number: bigint }>(
-    (parameter, dialect) => {
-      const value: ValueOf = (name) =>
-        sql`cast(item.value ->> ${sql.lit(name)} as ${name === 'tag' ? sql`text` : sql`bigint`})`;
-      const each = dialect.forEach?.(parameter('pages'), page(dialect, value, value('count')));
-      return sql`select number, page.* from ${each} order by number, id ${direction}`;
-    },
-    `pages_${kind}`,
-  );
+  const selectPages = statement<{ pages: readonly object[] }, NumberedRow>((parameter, dialect) => {
+    const value: ValueOf = (name) =>
+      sql`cast(item.value ->> ${sql.lit(name)} as ${name === 'tag' ? sql`text` : sql`bigint`})`;
+    const each = dialect.forEach?.(parameter('pages'), page(dialect, value, value('count')));
+    return sql`select number, page.* from ${each} order by number, id ${direction}`;
+  }, `pages_${kind}`);
 
   return {
-    /** The first rows, deleted ones as well. */
-    page: partStatement<ScanValues, PlantRow>(
-      (value, dialect) => page(dialect, value, dialect.hideLimit(value('count'))),
-      { name: `page_${kind}`, mayBeCut: true },
-    ),
-    /** The same of several ranges. */
-    pages: (session: Session, pages: readonly ScanValues[]) =>
+    page: partStatement((value, dialect) => page(dialect, value, dialect.hideLimit(value('count'))), {
+      name: `page_${kind}`,
+      mayBeCut: true,
+    }),
+    pages: (session, pages) =>
       selectPages(session, {
         pages: pages.map((values) => ({ ...values, low: `${values.low}`, high: `${values.high}` })),
       }),
-    /** The last row that a search scans, if there are as many. */
-    end: statement<ScanValues, Pick<PlantRow, 'id'>>(
+    end: statement(
       (value, dialect) =>
         sql`select id ${rows(dialect, value)} limit 1 offset ${dialect.hideLimit(value('count'))} - 1`,
     ),
-    /** The first rows that are wanted. */
-    search: partStatement<ScanValues, Omit<PlantRow, 'deleted'>>((value, dialect) => {
+    search: partStatement((value, dialect) => {
       const wanted = rows(dialect, value, isWanted(dialect, value));
       return sql`select id, name, tag ${wanted} limit ${dialect.hideLimit(value('count'))}`;
     }),
-    count: statement<ScanValues, CountRow>((value, dialect) => {
+    count: statement((value, dialect) => {
       // Deleted plants have no tag, so the index on tags has all that is needed.
       const isInIndex = tag !== undefined && name === undefined;
       return sql`

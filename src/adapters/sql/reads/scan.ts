@@ -5,15 +5,15 @@ import { type PlantRow, plantIn } from '../plant-rows.ts';
 import type { Executor, LaneName } from '../run.ts';
 import { readList } from '../split-on-failure.ts';
 import type { PartResult } from '../statement.ts';
-import { type ScanValues, scanStatements } from './scan-statements.ts';
+import { type ScanStatements, type ScanValues, scanStatements } from './scan-statements.ts';
 
 /** Rows of all pages of a statement together. A page that has more is read alone, in the background. */
 const PAGES_ROWS_MAX = 1_001;
 
-/** A smaller page counts as so many rows, since each page has a cost of its own. */
-const PAGE_ROWS_MIN = 20;
+/** Pages of a statement: each has a cost of its own, however few its rows are. */
+const PAGES_MAX = 50;
 
-interface Reader extends ReturnType<typeof scanStatements> {
+interface Reader extends ScanStatements {
   /** Reads a page. Pages that are requested at the same time share a statement. */
   readonly shared: (page: ScanValues) => Promise<PartResult<PlantRow>>;
 }
@@ -45,8 +45,8 @@ export function plantScanner(executor: Executor, options: BatchOptions) {
 
     const shared = batch<ScanValues, PartResult<PlantRow>>(
       (take) => readList(executor, take(), readPages),
-      { ...options, maxItems: PAGES_ROWS_MAX },
-      ({ count }) => Math.max(count, PAGE_ROWS_MIN),
+      { ...options, maxItems: PAGES_MAX },
+      ({ count }) => count,
       PAGES_ROWS_MAX,
     );
     return { ...statements, shared };

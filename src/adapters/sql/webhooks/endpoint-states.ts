@@ -4,6 +4,7 @@ import { type KnownEndpoint, MAX_COUNTED, type WebhookEndpoints } from '../../..
 import type { Position } from '../../../application/ports.ts';
 import type { EndpointState } from '../../../application/webhooks/ports.ts';
 import { MIN_INT64 } from '../../../domain/plant.ts';
+import { singleFlight } from '../../../runtime/single-flight.ts';
 import { positionOf } from '../changes/reader.ts';
 import type { Columns, Dialect, Session } from '../dialect.ts';
 import type { Run } from '../run.ts';
@@ -24,9 +25,9 @@ const states = <Row extends StateRow>(dialect: Dialect, columns = sql``) => sql<
 
 const selectStates = statement<object, StateRow>((_, dialect) => states(dialect));
 
-/** How the endpoints are doing, for each scrape of metrics. */
+/** Reads how the endpoints are doing, for each scrape of metrics: the next one must not start a slow query again. */
 export function endpointStates(run: Run): () => Promise<EndpointState[]> {
-  return async () => (await run('reads', (session) => selectStates(session, {}))).map(stateOf);
+  return singleFlight(async () => (await run('reads', (session) => selectStates(session, {}))).map(stateOf));
 }
 
 function stateOf({ endpoint, changed, id, end_changed, end_id, parked }: StateRow): EndpointState {
@@ -67,8 +68,8 @@ interface ActionValues {
 type Build<Values, Built> = (parameter: Parameter<Values & ActionValues>, dialect: Dialect) => Built;
 
 /**
- * Takes the lease from whoever has it, and gives it to nobody before it expires: until then that one may begin requests.
- * Whoever delivers begins anew.
+ * Takes the lease from its holder. Nobody gets it before it expires, since the holder may begin requests until then. The next
+ * holder begins anew.
  */
 const action = <Values extends object>(
   where: Build<Values, RawBuilder<unknown>>,

@@ -1,19 +1,20 @@
 import type { PlantRepository } from '../../../application/ports.ts';
 import { type Added, addition, type ValidPlant } from '../../../domain/plant.ts';
 import type { Precondition } from '../../../domain/precondition.ts';
+import type { BatchOptions } from '../batch.ts';
 import { withDeadline } from '../run.ts';
 import type { Write, Written } from './phases.ts';
 import type { WriteList } from './write.ts';
 
-interface AddOptions {
-  /** Plants in one statement, at most. */
-  readonly batchRows: number;
-  /** Milliseconds until the plants of a statement are given up. */
-  readonly timeout: number;
-}
+/** Plants in one statement: as many as clients send in a request, so that few commits wait for the disk. */
+const LIST_PLANTS_MAX = 1_000;
 
-/** Adds lists of plants in the background, one statement after another. */
-export function listAdder(write: WriteList, { batchRows, timeout }: AddOptions): PlantRepository['addAll'] {
+/**
+ * Adds lists of plants in the background, one statement after another.
+ *
+ * @param timeout milliseconds until the plants of a statement are given up
+ */
+export function listAdder(write: WriteList, { timeout }: Pick<BatchOptions, 'timeout'>): PlantRepository['addAll'] {
   async function addPart(plants: readonly ValidPlant[], replaces: boolean): Promise<Added[]> {
     const until = performance.now() + timeout;
     const precondition: Precondition = replaces ? {} : { excludes: 'any' };
@@ -31,7 +32,7 @@ export function listAdder(write: WriteList, { batchRows, timeout }: AddOptions):
 
   return async (plants, replaces) => {
     const outcomes: Added[] = [];
-    for (const part of withEachIdOnce(plants, batchRows)) outcomes.push(...(await addPart(part, replaces)));
+    for (const part of withEachIdOnce(plants)) outcomes.push(...(await addPart(part, replaces)));
     return outcomes;
   };
 }
@@ -40,10 +41,10 @@ export function listAdder(write: WriteList, { batchRows, timeout }: AddOptions):
  * Splits a list into parts in which each id occurs once: the plants of a part that fails are tried again in any order, and of
  * several plants with an id the last one must win.
  */
-function* withEachIdOnce(plants: readonly ValidPlant[], rows: number): Generator<ValidPlant[]> {
+function* withEachIdOnce(plants: readonly ValidPlant[]): Generator<ValidPlant[]> {
   const part = new Map<bigint, ValidPlant>();
   for (const plant of plants) {
-    if (part.size === rows || part.has(plant.id)) {
+    if (part.size === LIST_PLANTS_MAX || part.has(plant.id)) {
       yield [...part.values()];
       part.clear();
     }

@@ -41,7 +41,7 @@ const updateFound = statement<{ changes: readonly unknown[] }, Pick<PlantRow, 'i
     from current where plants.id = item_id returning id`,
 );
 
-/** The statement of each phase. Each returns the list after it. */
+/** Executes the statement of each phase. Each function returns the list after it. */
 export const statements = {
   /** Inserts the plants whose ids are free, in one statement. */
   async insert(session: Session, list: readonly Pending[]): Promise<Pending[]> {

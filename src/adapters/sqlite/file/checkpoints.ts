@@ -34,7 +34,7 @@ interface Progress {
 export function checkpoints(sql: DatabaseSync, onFailure: (error: unknown) => void) {
   const inspection = sql.prepare('pragma wal_checkpoint(noop)');
   const checkpoint = sql.prepare('pragma wal_checkpoint(passive)');
-  let running: Promise<void> | undefined;
+  let current: Promise<void> | undefined;
   let pauseEnd = 0;
 
   function walBytes(): { readonly all: number; readonly unwritten: number } {
@@ -57,16 +57,16 @@ export function checkpoints(sql: DatabaseSync, onFailure: (error: unknown) => vo
     } catch (error) {
       onError(error);
     }
-    running = undefined;
+    current = undefined;
   }
 
   return {
     /** Must be called after each transaction. */
     note(): void {
-      if (running !== undefined || performance.now() < pauseEnd) return;
+      if (current !== undefined || performance.now() < pauseEnd) return;
       pauseEnd = performance.now() + CHECK_MS;
       try {
-        if (walBytes().unwritten >= CHECKPOINT_BYTES_MIN) running = run();
+        if (walBytes().unwritten >= CHECKPOINT_BYTES_MIN) current = run();
       } catch (error) {
         onError(error);
       }
@@ -74,7 +74,7 @@ export function checkpoints(sql: DatabaseSync, onFailure: (error: unknown) => vo
     /** The bytes in the WAL that no checkpoint has written into the file yet. */
     unwrittenBytes: () => walBytes().unwritten,
     /** Resolves once no checkpoint runs. */
-    finish: async () => running,
+    finish: async () => current,
   };
 }
 

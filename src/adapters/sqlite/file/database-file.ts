@@ -12,7 +12,7 @@ import { hasDatabase, rewriteWal } from './wal.ts';
 export const FILE = 'plants.db';
 
 /** The folder of version 1.0.0's embedded database, PGlite. */
-const FORMER = 'postgres';
+const PGLITE_FOLDER = 'postgres';
 
 interface OpenOptions extends Pick<DatabaseOptions, 'timeout' | 'end'> {
   /** Called with messages for people. */
@@ -80,9 +80,9 @@ function openSynced(dataDir: string, path: string): DatabaseSync {
 
 /** @throws FileError if the folder has only a database of version 1.0.0 */
 function refuseFormer(dataDir: string, path: string): void {
-  if (existsSync(path) || !existsSync(join(dataDir, FORMER))) return;
+  if (existsSync(path) || !existsSync(join(dataDir, PGLITE_FOLDER))) return;
   throw new FileError(
-    `${dataDir} has a database of version 1.0.0 (${FORMER}), and none of this version: start version 1.0.0 on it, ` +
+    `${dataDir} has a database of version 1.0.0 (${PGLITE_FOLDER}), and none of this version: start version 1.0.0 on it, ` +
       'download all plants as NDJSON, start this version with another DATA_DIR, and import them (docs/upgrading.md)',
   );
 }

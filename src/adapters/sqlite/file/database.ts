@@ -10,8 +10,8 @@ import { FileError, failureOf, withAdvice } from './failures.ts';
 /** The lanes are those of this many connections, though there is only one. */
 const CONNECTIONS = 4;
 
-/** The pauses before work that the lock of another process has prevented is tried again, as in run.ts. */
-const BUSY_PAUSE_MS = { first: 5, longest: 20 };
+/** The pauses between attempts at work that the lock of another process prevents. */
+const BUSY_PAUSES_MS = { first: 5, longest: 20 };
 
 export interface DatabaseOptions {
   /** The path of the file. */
@@ -27,7 +27,6 @@ export interface DatabaseOptions {
 /** The database of a service. */
 export interface OpenDatabase extends Executor {
   readonly sql: DatabaseSync;
-  readonly timeout: number;
   /** A recent failure, in words. */
   readonly recentProblem: () => string | undefined;
   /** The bytes in the WAL that are not in the file yet. */
@@ -71,11 +70,10 @@ export function databaseOn(sql: DatabaseSync, { path, timeout, lostFile, end }: 
   const statements = statementsOn(sql, { check, onTransaction: checkpoint.note, onLostSync });
   const executor = runner(
     { ...statements, connections: CONNECTIONS, failureOf, withAdvice },
-    { gate: () => sqlite, timeout, onFailure: failure.note, pause: BUSY_PAUSE_MS },
+    { gate: () => sqlite, timeout, onFailure: failure.note, pauses: BUSY_PAUSES_MS },
   );
   return {
     sql,
-    timeout,
     ...executor,
     recentProblem: failure.problem,
     walSize: checkpoint.unwrittenBytes,

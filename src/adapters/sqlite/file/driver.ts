@@ -68,7 +68,7 @@ export function statementsOn(
   }
 
   function inTurn<T>(work: () => Promise<T>, isTransaction = false): Promise<T> {
-    const done = last.then(async () => {
+    const outcome = last.then(async () => {
       // All writes that have arrived in this turn of the event loop share the transaction.
       if (isTransaction || performance.now() >= sliceEnd) await new Promise(setImmediate);
       if (performance.now() >= sliceEnd) {
@@ -78,8 +78,8 @@ export function statementsOn(
       return work();
     });
     const next = () => {};
-    last = done.then(next, next);
-    return done;
+    last = outcome.then(next, next);
+    return outcome;
   }
 
   /** @param work called with the time when its statements should end, as performance.now() counts */

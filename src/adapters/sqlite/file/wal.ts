@@ -16,10 +16,10 @@ export function rewriteWal(sql: DatabaseSync, path: string): void {
   try {
     withOpen(`${path}-wal`, 'r+', (wal) => {
       const chunk = Buffer.alloc(CHUNK_BYTES);
-      for (let at = 0, read = 0; ; at += read) {
-        read = readSync(wal, chunk, 0, CHUNK_BYTES, at);
-        if (read === 0) break;
-        writeSync(wal, chunk, 0, read, at);
+      for (let at = 0, length = 0; ; at += length) {
+        length = readSync(wal, chunk, 0, CHUNK_BYTES, at);
+        if (length === 0) break;
+        writeSync(wal, chunk, 0, length, at);
       }
       fsyncSync(wal);
     });

@@ -12,7 +12,7 @@ test('of plants with one id the last is stored, in whatever order a list is repe
         resolve({ before, after: item.target });
       }
     },
-    { batchRows: 3, timeout: 60_000 },
+    { timeout: 60_000 },
   );
   const plants = [1n, 2n, 1n, 3n, 4n, 1n].map((id, n) => validatePlant({ id, name: `${n}` }));
   expect(await addAll(plants, true)).toEqual(['created', 'created', 'changed', 'created', 'created', 'changed']);
