@@ -23,17 +23,13 @@ export function jsonParser<Schema extends TObject>(
   const properties: Record<string, TSchema> = { ...schema.properties };
   if (properties.id !== undefined) properties.id = Type.BigInt();
   const validator = Compile({ ...schema, properties });
-  const { description: rule, additionalProperties } = schema as {
-    description?: string;
-    additionalProperties?: unknown;
-  };
-  const isClosed = additionalProperties === false;
+  const isClosed = 'additionalProperties' in schema && schema.additionalProperties === false;
   const names = Object.keys(properties);
-  const ruleOf = (name: string) => (schema.properties[name] as { description?: string } | undefined)?.description;
+  const ruleOf = (part: object = {}) => ('description' in part ? part.description : undefined);
 
   return (input, noteUnknown) => {
     const object = objectIn(input, subject);
-    if (object === undefined) throw invalid(`${subject} must be ${rule}`);
+    if (object === undefined) throw invalid(`${subject} must be ${ruleOf(schema)}`);
     const unknown = Object.keys(object).filter((name) => !names.includes(name));
     noteUnknown?.(unknown);
     if (isClosed && unknown[0] !== undefined)
@@ -43,10 +39,10 @@ export function jsonParser<Schema extends TObject>(
     if (validator.Check(value)) return value as Static<Schema>;
     const [first] = validator.Errors(value);
     const missing = first?.keyword === 'required' ? first.params.requiredProperties[0] : undefined;
-    if (missing !== undefined) throw invalid(`${missing} is missing: it must be ${ruleOf(missing)}`);
+    if (missing !== undefined) throw invalid(`${missing} is missing: it must be ${ruleOf(schema.properties[missing])}`);
     const name = first?.instancePath.split('/')[1] ?? '';
     const isQuoted = name === 'id' && typeof value.id === 'string' && decimalId.parse(value.id) !== undefined;
-    throw invalid(`${name} must be ${ruleOf(name)}${isQuoted ? ', without quotes' : ''}`);
+    throw invalid(`${name} must be ${ruleOf(schema.properties[name])}${isQuoted ? ', without quotes' : ''}`);
   };
 }
 

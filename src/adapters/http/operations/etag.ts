@@ -8,6 +8,9 @@ export function etagOf(plant: NewPlant): string {
   return `"${fingerprintOf(plant)}"`;
 }
 
+/** Entity tags (RFC 9110 section 8.8.3): the prefix of a weak one, and the opaque part of any. */
+const TAGS = /(W\/)?"([!#-~\x80-\xff]*)"/g;
+
 /**
  * The precondition in the headers of a change.
  *
@@ -15,26 +18,24 @@ export function etagOf(plant: NewPlant): string {
  * @throws HttpError `invalid_request` for a header that is no entity tag, such as one without quotes: it would match nothing,
  * and the client would read the plant again and again
  */
-export function preconditionOf({
-  'if-match': match,
-  'if-none-match': noneMatch,
-}: IncomingHttpHeaders): Precondition | undefined {
+export function preconditionOf(headers: IncomingHttpHeaders): Precondition | undefined {
+  const { 'if-match': match, 'if-none-match': noneMatch } = headers;
   if (match === undefined && noneMatch === undefined) return undefined;
   // `If-Match` uses the strong comparison (RFC 9110 section 13.1.1), which no weak tag meets; `If-None-Match` the weak one.
   return {
-    ...(match !== undefined && { matches: fingerprintsIn('If-Match', match, (tag) => tag.startsWith('"')) }),
-    ...(noneMatch !== undefined && { excludes: fingerprintsIn('If-None-Match', noneMatch, () => true) }),
+    ...(match !== undefined && { matches: fingerprintsIn('If-Match', match, 'strong') }),
+    ...(noneMatch !== undefined && { excludes: fingerprintsIn('If-None-Match', noneMatch, 'weak') }),
   };
 }
 
-function fingerprintsIn(name: string, header: string, isCompared: (tag: string) => boolean): 'any' | readonly string[] {
+function fingerprintsIn(name: string, header: string, comparison: 'strong' | 'weak'): 'any' | readonly string[] {
   if (header.trim() === '*') return 'any';
-  const tags = tagsIn(header);
+  const tags = [...header.matchAll(TAGS)];
   // Section 5.6.1.2 permits empty elements in a list.
   if (tags.length === 0 || !/^[\s,]*$/.test(header.replace(TAGS, ''))) {
     throw new HttpError('invalid_request', `${name} must be ETags with their double quotes, such as "abc", or *`);
   }
-  return tags.filter(isCompared).map((tag) => opaqueTag(tag).slice(1, -1));
+  return tags.flatMap(([, weak, opaque = '']) => (weak && comparison === 'strong' ? [] : opaque));
 }
 
 /**
@@ -43,17 +44,6 @@ function fingerprintsIn(name: string, header: string, isCompared: (tag: string) 
  */
 export function ifNoneMatch(header: string | undefined, etag: string | undefined): boolean {
   if (header === undefined || etag === undefined) return false;
-  return header.trim() === '*' || tagsIn(header).map(opaqueTag).includes(opaqueTag(etag));
-}
-
-/** An entity tag without the prefix of weak tags. */
-function opaqueTag(etag: string): string {
-  return etag.replace(/^W\//, '');
-}
-
-/** Entity tags (RFC 9110 section 8.8.3). */
-const TAGS = /(?:W\/)?"[!#-~\x80-\xff]*"/g;
-
-function tagsIn(header: string): readonly string[] {
-  return header.match(TAGS) ?? [];
+  const opaqueParts = (tags: string) => Array.from(tags.matchAll(TAGS), ([, , opaque]) => opaque);
+  return header.trim() === '*' || opaqueParts(header).includes(opaqueParts(etag)[0]);
 }
