@@ -6,7 +6,7 @@ import { fieldRules, type NewPlant, type ValidPlant, validatePlant } from '../do
 import { type Row, rowsIn, separators } from './csv.js';
 import { jsonParser } from './json-parser.ts';
 import { decimalId } from './plant-id.ts';
-import { MAX_PLANT_BYTES, NewPlant as NewPlantSchema, Plant as PlantSchema } from './schemas.ts';
+import { NewPlant as NewPlantSchema, PLANT_BYTES_MAX, Plant as PlantSchema } from './schemas.ts';
 import { bounded, shown } from './shown.ts';
 
 /* The records of an import, strictly: NDJSON, or CSV as the list of plants has it. Other lists are read by src/lists. */
@@ -80,8 +80,8 @@ export async function readRecords(body: Buffer, options: RecordsOptions) {
     const count = plants.length + refused.length;
     if (count === RECORDS_MAX) throw tooLarge(`a request must not have more than ${RECORDS_MAX} records`);
     try {
-      if (Buffer.byteLength(record.raw) > MAX_PLANT_BYTES)
-        throw tooLarge(`the record must not be larger than ${MAX_PLANT_BYTES} bytes`);
+      if (Buffer.byteLength(record.raw) > PLANT_BYTES_MAX)
+        throw tooLarge(`the record must not be larger than ${PLANT_BYTES_MAX} bytes`);
       plants.push({ line, plant: validatePlant(read(record, (idsFrom ?? 0n) + BigInt(count))) });
     } catch (error) {
       if (!(error instanceof PlantStoreError)) throw error;
@@ -122,7 +122,7 @@ function jsonForm({ idsFrom, replaces }: RecordsOptions, ignore: Ignore): Form {
 function csvForm(text: string, { idsFrom, replaces }: RecordsOptions, ignore: Ignore): Form {
   const names = ['id', 'name', 'tag'].slice(idsFrom === undefined ? 0 : 1);
   const needed = names.filter((name) => name !== 'tag' || replaces);
-  const head = text.slice(0, MAX_PLANT_BYTES + 1);
+  const head = text.slice(0, PLANT_BYTES_MAX + 1);
   const tables = separators.flatMap((separator) =>
     [...rowsIn(head, separator).take(1)].map(({ cells, end }) => ({ separator, columns: cells, end })),
   );
@@ -131,7 +131,7 @@ function csvForm(text: string, { idsFrom, replaces }: RecordsOptions, ignore: Ig
   if (table === undefined || names.some(isTwice))
     throw invalid(`line 1 must name the columns ${needed.join(', ')}, each once, as in id,name,tag${READERS}`);
   const { separator, columns, end } = table;
-  if (end > MAX_PLANT_BYTES) throw tooLarge(`line 1 must not be larger than ${MAX_PLANT_BYTES} bytes`);
+  if (end > PLANT_BYTES_MAX) throw tooLarge(`line 1 must not be larger than ${PLANT_BYTES_MAX} bytes`);
   ignore(columns.filter((name) => name !== undefined).filter((name) => !names.includes(name)));
   const [idAt, nameAt, tagAt] = [columns.indexOf('id'), columns.indexOf('name'), columns.indexOf('tag')];
   return {

@@ -8,7 +8,7 @@ import { fieldRules, MAX_LENGTH } from '../domain/plant.ts';
  */
 
 /** The most bytes of the JSON of one plant, which take some milliseconds to parse at worst. */
-export const MAX_PLANT_BYTES = 64 * 1024;
+export const PLANT_BYTES_MAX = 64 * 1024;
 
 /** A 64-bit integer: exact on the wire, a bigint in code (see exact-json.ts). */
 export const Int64 = (options: object) => Type.Unsafe<bigint>({ type: 'integer', format: 'int64', ...options });

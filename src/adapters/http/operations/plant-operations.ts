@@ -2,7 +2,7 @@ import type { TObject } from 'typebox';
 import type { UseCases } from '../../../application/use-cases.ts';
 import { PlantStoreError } from '../../../domain/errors.ts';
 import { jsonParser } from '../../../formats/json-parser.ts';
-import { ChangedPlant, MAX_PLANT_BYTES, NewPlant, Plant, sameIdRule } from '../../../formats/schemas.ts';
+import { ChangedPlant, NewPlant, PLANT_BYTES_MAX, Plant, sameIdRule } from '../../../formats/schemas.ts';
 import { JSON_TYPE } from '../errors.ts';
 import { type Operation, operation } from './operation.ts';
 import { plantId } from './parameters.ts';
@@ -14,7 +14,7 @@ const idInPath = plantId('the id of the plant', 1);
 
 /** A body of JSON that the schema describes. */
 function jsonBody<Schema extends TObject>(schema: Schema) {
-  return { content: { [JSON_TYPE]: schema }, bytesMax: MAX_PLANT_BYTES, parse: jsonParser(schema) };
+  return { content: { [JSON_TYPE]: schema }, bytesMax: PLANT_BYTES_MAX, parse: jsonParser(schema) };
 }
 
 /** The operations on single plants. */

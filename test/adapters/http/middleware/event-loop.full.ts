@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { beforeAll, expect, test } from '@jest/globals';
-import { MAX_PLANT_BYTES } from '../../../../src/formats/schemas.ts';
+import { PLANT_BYTES_MAX } from '../../../../src/formats/schemas.ts';
 import { median } from '../../../../tooling/statistics.ts';
 import { startApiServer, TOKEN } from '../../../support/api-server.ts';
 import { atEnd, forAllTests } from '../../../support/lifetimes.ts';
@@ -114,7 +114,7 @@ function megabyte(start: string, repeated: string | ((n: number) => string), end
 
 /** As large as the body of one plant may be. */
 const largest = (...[start, repeated, end]: Parameters<typeof megabyte>) =>
-  megabyte(start, repeated, end, MAX_PLANT_BYTES);
+  megabyte(start, repeated, end, PLANT_BYTES_MAX);
 const key = (n: number) => `"_${n.toString(36)}"`;
 const deepKeys = `${Array.from({ length: 5_000 }, (_, n) => `{${key(n)}:`).join('')}0${'}'.repeat(5_000)}`;
 
@@ -129,7 +129,7 @@ test.each<[string, number, string | Buffer, readonly [type: string, path: string
   [
     'a plant with an id of zeros that the exponent takes back',
     200,
-    largest('{"name":"x","id":1', '0', `e-${MAX_PLANT_BYTES - 26}}`),
+    largest('{"name":"x","id":1', '0', `e-${PLANT_BYTES_MAX - 26}}`),
     PLANT,
   ],
   ['nested arrays', 200, `{"id":2,"name":"x","y":${'['.repeat(32_000)}${']'.repeat(32_000)}}`, PLANT],
