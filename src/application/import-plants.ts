@@ -11,14 +11,14 @@ interface ImportOptions {
 interface Imported {
   /** The outcome of each plant. */
   readonly outcomes: readonly Added[];
-  /** The first plants that a check predicts to change, before and after that. */
+  /** The first plants that change, before and after that. */
   readonly changes: readonly { readonly before: NewPlant; readonly after: NewPlant }[];
 }
 
 /**
- * Stores a list of plants as if one after another, and resolves to the outcome of each once all are durable. If plants of the
- * list replace each other, only the last one is written. A list is finished even if its client has left: a client that has
- * only closed its side could otherwise never get it stored by sending it again.
+ * Stores a list of plants as if one after another, and resolves to the outcome of each once all are durable. Of plants with one id
+ * only the first is written, or the last if they replace each other. A list is finished even if its client has left: a client
+ * that has only closed its side could otherwise never get it stored by sending it again.
  *
  * @throws PlantStoreError `store_unavailable` if the outcome of a plant is unknown. Any part of the list may be stored then,
  * and a statement that has timed out may still run
@@ -30,41 +30,32 @@ const LOOK_UPS_MAX = 256;
 const CHANGES_MAX = 20;
 
 export function importPlants({ addAll, find }: Pick<PlantRepository, 'addAll' | 'find'>): ImportPlants {
-  async function lookUp(plants: readonly NewPlant[]): Promise<Map<bigint, Stored>> {
-    const ids = [...new Set(plants.map(({ id }) => id))];
-    const stored = new Map<bigint, Stored>();
-    while (ids.length > 0) {
-      const slice = ids.splice(-LOOK_UPS_MAX);
-      for (const [n, plant] of (await Promise.all(slice.map(find))).entries()) stored.set(slice[n] as bigint, plant);
+  async function lookUp(plants: readonly NewPlant[]): Promise<Stored[]> {
+    const stored: Stored[] = [];
+    for (let start = 0; start < plants.length; start += LOOK_UPS_MAX) {
+      const part = plants.slice(start, start + LOOK_UPS_MAX);
+      stored.push(...(await Promise.all(part.map(({ id }) => find(id)))));
     }
     return stored;
   }
 
   return async (list, { replaces, isCheck = false }) => {
-    if (!replaces && !isCheck) return { outcomes: await addAll(list, false), changes: [] };
-    const last = new Map(list.map((plant) => [plant.id, plant]));
-    const before = await lookUp(isCheck ? list : list.filter((plant) => last.get(plant.id) !== plant));
-    const stored = new Map(before);
-    const predicted = list.map((plant) => {
+    const written = new Map<bigint, ValidPlant>();
+    for (const plant of list) if (replaces || !written.has(plant.id)) written.set(plant.id, plant);
+    const plants = [...written.values()];
+    const before = isCheck ? await lookUp(plants) : await addAll(plants, replaces);
+    const stored = new Map(plants.map(({ id }, n) => [id, before[n]]));
+    const outcomes = list.map((plant) => {
       const outcome = addition(stored.get(plant.id), plant, replaces);
       if (outcome === 'created' || outcome === 'changed') stored.set(plant.id, plant);
       return outcome;
     });
-    if (isCheck) {
-      const changes = [...last.values()].flatMap((after) => {
-        const plant = before.get(after.id);
-        const isChange = typeof plant === 'object' && addition(plant, after, replaces) === 'changed';
-        return isChange ? [{ before: plant, after }] : [];
-      });
-      return { outcomes: predicted, changes: changes.slice(0, CHANGES_MAX) };
-    }
-    const added = await addAll([...last.values()], true);
-    const written = new Map([...last.keys()].map((id, n) => [id, added[n] as Added]));
-    // Of several plants with an id only the last one was written, and its outcome is not that of the others.
-    const outcomes = list.map(({ id }, n) => {
-      const outcome = written.get(id) as Added;
-      return before.has(id) && ![outcome, predicted[n]].includes('id_retired') ? (predicted[n] as Added) : outcome;
+    const changes = plants.flatMap((after, n) => {
+      const plant = before[n];
+      return typeof plant === 'object' && addition(plant, after, replaces) === 'changed'
+        ? { before: plant, after }
+        : [];
     });
-    return { outcomes, changes: [] };
+    return { outcomes, changes: changes.slice(0, CHANGES_MAX) };
   };
 }

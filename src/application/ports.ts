@@ -1,4 +1,4 @@
-import type { Added, NewPlant, Stored, ValidPlant } from '../domain/plant.ts';
+import type { NewPlant, Stored, ValidPlant } from '../domain/plant.ts';
 import type { Precondition } from '../domain/precondition.ts';
 
 /*
@@ -28,12 +28,12 @@ export interface PlantRepository {
   /** Deletes the plant in the same way. Its id stays taken. */
   remove(id: bigint, precondition?: Precondition): Promise<Stored | 'unmet'>;
   /**
-   * Adds plants as if one after another, with a lower priority than other writes. Resolves to the outcome of each. If it
-   * rejects, each has been stored as a whole or not at all.
+   * Adds plants of different ids, with a lower priority than other writes. Resolves to what was stored under each id before. If
+   * it rejects, each has been stored as a whole or not at all.
    *
    * @param replaces whether they replace different plants
    */
-  addAll(plants: readonly ValidPlant[], replaces: boolean): Promise<readonly Added[]>;
+  addAll(plants: readonly ValidPlant[], replaces: boolean): Promise<readonly Stored[]>;
   /**
    * Reads the first plants of the range: up to `count`, or fewer if they are many or take long. `next` says whether there are
    * more: a search, or a row of deleted plants, may find none though more follow.

@@ -1,7 +1,7 @@
 import type { Change } from '../../src/application/changes/log.ts';
 import type { PlantRange } from '../../src/application/ports.ts';
 import { PlantStoreError } from '../../src/domain/errors.ts';
-import { type Added, addition, isSamePlant, type NewPlant } from '../../src/domain/plant.ts';
+import { addition, isSamePlant, type NewPlant, type Stored } from '../../src/domain/plant.ts';
 import { changed, type Precondition } from '../../src/domain/precondition.ts';
 import type { UncheckedPlants } from './plants/unchecked-plants.ts';
 
@@ -30,10 +30,10 @@ export function fakePlants(stored = new Map<bigint, NewPlant | 'deleted'>()): Un
       .filter((plant) => folded(plant.name).includes(folded(name)))
       .sort((a, b) => (a.id < b.id === (order !== 'desc') ? -1 : 1));
 
-  function add(plant: NewPlant, replaces: boolean): Added {
-    const added = addition(stored.get(plant.id), plant, replaces);
-    if (added === 'created' || added === 'changed') set(plant.id, plant);
-    return added;
+  function add(plant: NewPlant, replaces: boolean): Stored {
+    const before = stored.get(plant.id);
+    if (['created', 'changed'].includes(addition(before, plant, replaces))) set(plant.id, plant);
+    return before;
   }
   async function change(id: bigint, wanted: NewPlant | 'deleted', precondition: Precondition = {}) {
     const before = stored.get(id);
@@ -43,11 +43,7 @@ export function fakePlants(stored = new Map<bigint, NewPlant | 'deleted'>()): Un
   }
 
   return {
-    async add(plant) {
-      const before = stored.get(plant.id);
-      add(plant, false);
-      return before ?? 'created';
-    },
+    add: async (plant) => add(plant, false) ?? 'created',
     find: async (id) => stored.get(id),
     replace: (plant, precondition) => change(plant.id, plant, precondition),
     remove: (id, precondition) => change(id, 'deleted', precondition),

@@ -32,7 +32,7 @@ function heldWrites() {
   const held: (() => void)[] = [];
   const addAll: PlantRepository['addAll'] = async (plants) => {
     await new Promise<void>((resolve) => held.push(resolve));
-    return plants.map(() => 'created');
+    return plants.map(() => undefined);
   };
   return { held, addAll };
 }
