@@ -1,16 +1,15 @@
-import { execFile } from 'node:child_process';
 import { chmod, readdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { describe, expect, test } from '@jest/globals';
-import { startPostgresServer } from '../tooling/postgres-server.ts';
+import { NOBODY } from '../tooling/postgres-server.ts';
 import { get, post, refusalOf } from './support/api-server.ts';
 import { sqlStatements } from './support/documents/markdown.ts';
 import { openEmbedded } from './support/embedded-store.ts';
 import { eventually } from './support/eventually.ts';
-import { atEnd, forAllTests } from './support/lifetimes.ts';
+import { forAllTests } from './support/lifetimes.ts';
 import { listening } from './support/servers/local-server.ts';
+import { ownPostgres } from './support/servers/own-postgres.ts';
 import {
   projectFile,
   readiness,
@@ -21,7 +20,7 @@ import {
   startWith,
   temporaryFolder,
 } from './support/service-process.ts';
-import { emptyDatabase, migratedDatabase } from './support/test-database.ts';
+import { migratedDatabase } from './support/test-database.ts';
 
 /* What operators get wrong: the service says what is wrong and what to do, damages nothing, and notices when it is fixed. */
 
@@ -70,21 +69,20 @@ describe('a DATA_DIR', () => {
     await (await openEmbedded(folder)).close();
     await chmod(join(folder, 'plants.db'), 0);
     // Root may read everything.
-    const nobody = 65_534;
-    const user = process.getuid?.() === 0 ? { uid: nobody, gid: nobody } : {};
-    if ('uid' in user) await promisify(execFile)('chown', ['-R', `${nobody}:${nobody}`, folder]);
+    const user = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {};
+    if ('uid' in user) await run('chown', ['-R', `${NOBODY}:${NOBODY}`, folder]);
     const env = { PATH: process.env.PATH, DATA_DIR: folder };
     const service = startProgram(process.execPath, [projectFile('src/main.ts')], { cwd: '/', env, ...user });
-    expect(await service.exited).toEqual({ code: 1, signal: null });
-    expect(service.stderr()).toContain(`EACCES: permission denied, open '${folder}/plants.db'`);
+    const stderr = expect.stringContaining(`EACCES: permission denied, open '${folder}/plants.db'`);
+    expect(await service.outcome()).toMatchObject({ code: 1, stderr });
   });
 });
 
 describe('a database', () => {
-  test('whose table plants was changed is not ready until that is fixed', async () => {
+  test('whose table plants was changed is not ready and stores nothing until it is fixed', async () => {
     const database = await migratedDatabase();
     const service = await startOn(database.url);
-    expect(await databaseCheck(service)).toBe('ok');
+    expect((await post(service.apiUrl, plant)).status).toBe(200);
     for (const [damage, fix, message] of [
       [
         'plants drop constraint plants_pkey',
@@ -93,24 +91,19 @@ describe('a database', () => {
       ],
       ['plants rename tag to kind', 'plants rename kind to tag', /^column "tag" .*, which adds what is missing\./],
       ['plants rename to trees', 'trees rename to plants', /^relation "plants" .*, which adds what is missing\./],
-      ['plants set unlogged', 'plants set logged', /: run ALTER TABLE plants SET LOGGED as its owner$/],
     ] as const) {
       await database.query(`alter table ${damage}`);
       expect(await databaseCheck(service)).toMatch(message);
       await database.query(`alter table ${fix}`);
       expect(await databaseCheck(service)).toBe('ok');
     }
-    expect((await post(service.apiUrl, plant)).status).toBe(200);
-  });
-
-  test('whose table a crash would empty stores nothing until that is fixed', async () => {
-    const database = await migratedDatabase();
-    const service = await startOn(database.url);
-    expect((await post(service.apiUrl, plant)).status).toBe(200);
+    // A crash would empty it.
     await database.query('alter table plants set unlogged');
+    expect(await databaseCheck(service)).toMatch(/: run ALTER TABLE plants SET LOGGED as its owner$/);
     await eventually(async () => (await post(service.apiUrl, plant)).status !== 200);
     expect(await refusalOf(await post(service.apiUrl, plant))).toEqual([503, 50300, expect.any(String)]);
     await database.query('alter table plants set logged');
+    expect(await databaseCheck(service)).toBe('ok');
     expect((await post(service.apiUrl, plant)).status).toBe(200);
   });
 
@@ -128,35 +121,6 @@ describe('a database', () => {
     await database.query(`begin read write; alter database ${name} reset all; commit`);
     await eventually(async () => (await databaseCheck(service)) === 'ok');
     expect((await post(service.apiUrl, plant)).status).toBe(200);
-  });
-});
-
-describe('an address', () => {
-  test.each<[string, () => string | Promise<string>, RegExp]>([
-    [
-      'of a socket that is not there',
-      () => 'postgres:///plants?host=/no',
-      /^connect ENOENT \/no\/.s.PGSQL.5432: is Postgres running there\? Otherwise fix the database's URL$/,
-    ],
-    [
-      'where something else listens',
-      async () => `postgres://127.0.0.1:${await listening(createServer())}/plants`,
-      /^Connection terminated .*: nothing has responded in time: is Postgres running there\?/,
-    ],
-    [
-      'without TLS, asked for it,',
-      async () => `${(await emptyDatabase()).url}?sslmode=verify-full`,
-      /^The server does not support SSL connections: switch TLS on in Postgres, or take sslmode out/,
-    ],
-  ])('%s is reported with advice, by every command and by the service', async (_what, url, message) => {
-    const environment = { DATABASE_URL: await url() };
-    for (const command of [['migrate.ts'], ['purge.ts', '--id', '1']]) {
-      const { code, stdout, stderr } = await runProgram(command, environment);
-      expect([code, stdout, saidBy(stderr)]).toEqual([1, '', expect.stringMatching(message)]);
-    }
-    const service = await startWith(environment);
-    expect(await databaseCheck(service)).toMatch(message);
-    await service.until(() => service.stderr().includes('\nNot ready: '));
   });
 });
 
@@ -186,15 +150,14 @@ describe('a command line', () => {
   });
 });
 
+const WRONG = 'wrong-password';
+
 describe('a server that asks for passwords', () => {
   const database = forAllTests(async () => {
-    const server = await startPostgresServer();
-    atEnd(() => server.stop());
-    const migrated = await migratedDatabase(server.url);
-    await migrated.query(`create role plants login password 'right-password'`);
     const rules = 'host all postgres all trust\nhost all plants all scram-sha-256\n';
-    await writeFile(join(server.dataFolder, 'pg_hba.conf'), rules);
-    await migrated.query('select pg_reload_conf()');
+    const { url } = await ownPostgres([], { 'pg_hba.conf': rules });
+    const migrated = await migratedDatabase(url);
+    await migrated.query(`create role plants login password 'right-password'`);
     return migrated;
   });
 
@@ -206,22 +169,45 @@ describe('a server that asks for passwords', () => {
     return url.href;
   }
 
-  test.each<[what: string, user: Parameters<typeof urlFor>, message: RegExp]>([
-    ['a wrong password', ['plants', 'wrong-password'], /^password .* "plants": fix the user and the password in/],
+  test.each<[what: string, url: () => string | Promise<string>, message: RegExp]>([
+    ['a wrong password', () => urlFor('plants', WRONG), /^password .* "plants": fix the user and the password in/],
     [
       'an unknown user',
-      ['nobody', 'x'],
+      () => urlFor('nobody', WRONG),
       /^no pg_hba.conf entry .*: add \?sslmode=require .*; otherwise fix the user in the database's URL, or its entry/,
     ],
-    ['an unknown database', ['postgres', '', 'no_plants'], /^database "no_plants" does not exist: create it, or /],
-  ])('%s is reported by migrations and by /ready, without the password', async (_name, user, message) => {
-    const url = urlFor(...user);
-    const { code, stderr } = await migrate('up', { DATABASE_URL: url });
-    expect([code, saidBy(stderr)]).toEqual([1, expect.stringMatching(message)]);
-    const service = await startOn(url);
+    [
+      'an unknown database',
+      () => urlFor('postgres', '', 'no_plants'),
+      /^database "no_plants" does not exist: create it, or /,
+    ],
+    [
+      'a socket that is not there',
+      () => 'postgres:///plants?host=/no',
+      /^connect ENOENT \/no\/.s.PGSQL.5432: is Postgres running there\? Otherwise fix the database's URL$/,
+    ],
+    [
+      'something else that listens there',
+      async () => `postgres://127.0.0.1:${await listening(createServer())}/plants`,
+      /^Connection terminated .*: nothing has responded in time: is Postgres running there\?/,
+    ],
+    [
+      'no TLS, though the address asks for it,',
+      () => `${urlFor('postgres', '')}?sslmode=verify-full`,
+      /^The server does not support SSL connections: switch TLS on in Postgres, or take sslmode out/,
+    ],
+  ])('%s is reported with advice, by every command and by the service', async (_what, url, message) => {
+    const environment = { DATABASE_URL: await url() };
+    for (const command of [['migrate.ts'], ['purge.ts', '--id', '1']]) {
+      const { code, stdout, stderr } = await runProgram(command, environment);
+      expect([code, stdout, saidBy(stderr)]).toEqual([1, '', expect.stringMatching(message)]);
+      expect(stderr).not.toContain(WRONG);
+    }
+    const service = await startWith(environment);
     expect(await databaseCheck(service)).toMatch(message);
+    await service.until(() => service.stderr().includes('\nNot ready: '));
     expect((await post(service.apiUrl, plant)).status).toBe(503);
-    expect(service.stdout() + service.stderr() + stderr).not.toContain('wrong-password');
+    expect(service.stdout() + service.stderr()).not.toContain(WRONG);
   });
 
   test('missing rights are reported, and noticed once they are granted', async () => {

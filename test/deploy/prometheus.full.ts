@@ -6,7 +6,6 @@ import { freePort } from '../../tooling/free-port.ts';
 import { apiClient } from '../support/api-client.ts';
 import { typeErrors } from '../support/documents/manifests.ts';
 import { eventually } from '../support/eventually.ts';
-import { forAllTests } from '../support/lifetimes.ts';
 import { alertRules, dashboardQueries } from '../support/monitoring/prometheus.ts';
 import { projectFile, run, startProgram, startWith, temporaryFolder } from '../support/service-process.ts';
 import { migratedDatabase } from '../support/test-database.ts';
@@ -87,61 +86,49 @@ test('the dashboard has only fields that Grafana knows, and panels of their own'
   expect(new Set(panels.map(({ gridPos }) => JSON.stringify(gridPos))).size).toBe(panels.length);
 });
 
-describe('Prometheus', () => {
-  const database = forAllTests(migratedDatabase);
-
-  const start = async () => {
-    const service = await startWith({ DATABASE_URL: database.url, ...UNHEARD });
-    const prometheus = await startPrometheus(new URL(service.managementUrl).host);
-    const client = apiClient(service.apiUrl);
-    const send = async (...request: Parameters<typeof client.send>) => (await client.send(...request)).status;
-    return { send, prometheus, managementUrl: service.managementUrl };
+test('Prometheus has data for every panel of the dashboard, and evaluates every alert', async () => {
+  const { url: DATABASE_URL } = await migratedDatabase();
+  const service = await startWith({ DATABASE_URL, ...UNHEARD });
+  const prometheus = await startPrometheus(new URL(service.managementUrl).host);
+  const client = apiClient(service.apiUrl);
+  const send = async (...request: Parameters<typeof client.send>) => (await client.send(...request)).status;
+  const panels = await dashboardQueries('4s');
+  expect(panels.length).toBeGreaterThan(10);
+  let id = 0;
+  let empty: string[] = [];
+  const isShown = async ({ query, legend }: (typeof panels)[number]) => {
+    const labels = [...legend.matchAll(/\{\{(\w+)\}\}/g)].map(([, label = '']) => label);
+    const series = await prometheus.query(query);
+    return series.some(
+      ({ metric, value }) => Number.isFinite(Number(value[1])) && labels.every((label) => metric[label]),
+    );
   };
+  try {
+    await eventually(async () => {
+      expect([
+        await send('POST', '/plants', { body: `{"id":${++id},"name":"Monstera"}` }),
+        await send('PUT', `/plants/${id}`, { body: '{"name":"Ficus"}' }),
+        await send('GET', '/plants'),
+        await send('GET', '/changes'),
+        await send('DELETE', `/plants/${id}`),
+        await send('GET', `/plants/${id}`),
+      ]).toEqual([200, 200, 200, 200, 204, 410]);
+      const shown = await Promise.all(panels.map(isShown));
+      empty = panels.filter((_, n) => !shown[n]).map(({ title, legend }) => `${title}: ${legend}`);
+      return empty.length === 0;
+    });
+  } finally {
+    expect(empty).toEqual([]);
+  }
 
-  test('finds nothing wrong with the names, types and texts of the metrics', async () => {
-    const { send, managementUrl } = await start();
-    expect(await send('POST', '/plants', { body: '{"id":0,"name":"Monstera"}' })).toBe(200);
-    const file = join(await temporaryFolder(), 'metrics.txt');
-    await writeFile(file, await (await fetch(`${managementUrl}/metrics`)).text());
-    const checked = await run('sh', ['-c', 'promtool check metrics < "$0"', file]);
-    expect(checked).toEqual({ code: 0, stdout: '', stderr: '' });
-  });
+  await eventually(async () => (await prometheus.rules()).every(({ health }) => health !== 'unknown'));
+  const rules = await prometheus.rules();
+  const expected = (await alertRules()).map(({ alert }) => ({ name: alert, health: 'ok' }));
+  expect(rules).toMatchObject(expected);
+  expect(rules.filter(({ state }) => state === 'firing')).toEqual([]);
 
-  test('has data for every panel of the dashboard, and evaluates every alert', async () => {
-    const { send, prometheus } = await start();
-    const panels = await dashboardQueries('4s');
-    expect(panels.length).toBeGreaterThan(10);
-    let id = 0;
-    let empty: string[] = [];
-    const isShown = async ({ query, legend }: (typeof panels)[number]) => {
-      const labels = [...legend.matchAll(/\{\{(\w+)\}\}/g)].map(([, label = '']) => label);
-      const series = await prometheus.query(query);
-      return series.some(
-        ({ metric, value }) => Number.isFinite(Number(value[1])) && labels.every((label) => metric[label]),
-      );
-    };
-    try {
-      await eventually(async () => {
-        expect([
-          await send('POST', '/plants', { body: `{"id":${++id},"name":"Monstera"}` }),
-          await send('PUT', `/plants/${id}`, { body: '{"name":"Ficus"}' }),
-          await send('GET', '/plants'),
-          await send('GET', '/changes'),
-          await send('DELETE', `/plants/${id}`),
-          await send('GET', `/plants/${id}`),
-        ]).toEqual([200, 200, 200, 200, 204, 410]);
-        const shown = await Promise.all(panels.map(isShown));
-        empty = panels.filter((_, n) => !shown[n]).map(({ title, legend }) => `${title}: ${legend}`);
-        return empty.length === 0;
-      });
-    } finally {
-      expect(empty).toEqual([]);
-    }
-
-    await eventually(async () => (await prometheus.rules()).every(({ health }) => health !== 'unknown'));
-    const rules = await prometheus.rules();
-    const expected = (await alertRules()).map(({ alert }) => ({ name: alert, health: 'ok' }));
-    expect(rules).toMatchObject(expected);
-    expect(rules.filter(({ state }) => state === 'firing')).toEqual([]);
-  });
+  const file = join(await temporaryFolder(), 'metrics.txt');
+  await writeFile(file, await (await fetch(`${service.managementUrl}/metrics`)).text());
+  const checked = await run('sh', ['-c', 'promtool check metrics < "$0"', file]);
+  expect(checked).toEqual({ code: 0, stdout: '', stderr: '' });
 });

@@ -32,20 +32,13 @@ beforeEach(async () => {
   stored = new Map();
   plants = fakePlants(stored);
   failures = [];
-  const orFail =
-    <Args extends unknown[], Result>(operation: () => (...args: Args) => Promise<Result>) =>
-    (...args: Args) => {
-      const failure = failures.shift();
-      return failure === undefined ? operation()(...args) : Promise.reject(failure);
-    };
-  const { add, addAll, find, list, readChanges } = {
-    add: orFail(() => plants.add),
-    addAll: orFail(() => plants.addAll),
-    find: orFail(() => plants.find),
-    list: orFail(() => plants.list),
-    readChanges: orFail(() => plants.readChanges),
-  };
-  server = await startApiServer({ plants: { ...plants, add, addAll, find, list, readChanges } });
+  const current = new Proxy(plants, {
+    get:
+      (_, name) =>
+      (...args: unknown[]) =>
+        failures.length > 0 ? Promise.reject(failures.shift()) : Reflect.get(plants, name)(...args),
+  });
+  server = await startApiServer({ plants: current });
   folder = await temporaryFolder();
 });
 
