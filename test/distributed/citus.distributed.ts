@@ -1,15 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, beforeAll, beforeEach, expect, jest, test } from '@jest/globals';
+import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import { type CitusDatabase, citusDatabase } from '../../tooling/citus-cluster.ts';
 import { execute } from '../../tooling/execute.ts';
 import { apiClient } from '../support/api-client.ts';
 import { eventually, eventuallySucceeds } from '../support/eventually.ts';
-import { crashRounds, emptyHistory } from '../support/faults/crash-rounds.ts';
+import { crashRounds } from '../support/faults/crash-rounds.ts';
 import { type LocalProcess, listenerAt } from '../support/servers/local-process.ts';
 import { type Service, startWith } from '../support/service-process.ts';
 import { storedPlantsAt } from '../support/test-database.ts';
 
-/* Servers of a Citus cluster die or freeze under the load of two instances that race for the same ids. */
+/* Servers of a Citus cluster die or freeze under the load of two instances. */
 
 /** Milliseconds that a server stays away. */
 const ABSENCE = 3_000;
@@ -22,21 +22,15 @@ jest.setTimeout(30 * 60_000);
 
 let database: CitusDatabase;
 let services: readonly Service[];
-beforeAll(async () => {
+beforeEach(async () => {
   database = await citusDatabase();
   await setting(`set citus.recover_2pc_interval = '1s'`);
+  services = [await start(), await start()];
 });
-afterAll(async () => {
+afterEach(async () => {
   await setting('reset citus.recover_2pc_interval');
   await database.drop();
 });
-
-beforeEach(async () => {
-  services = [await start(), await start()];
-});
-
-/** Of all tests, which share the table. */
-const history = emptyHistory(2);
 
 const start = async () => startWith({ DATABASE_URL: database.url });
 
@@ -69,15 +63,14 @@ test.each<[string, (server: LocalProcess) => Promise<void>, () => number | undef
   ['a worker of Citus, SIGSTOP', frozen, () => database.ports.workers[1]],
   ['the coordinator of Citus, SIGKILL', killed, () => database.ports.coordinator],
   ['the coordinator of Citus, SIGSTOP', frozen, () => database.ports.coordinator],
-])('loses nothing, and serves again soon after: %s', async (title, spoil, portOf) => {
+])('loses nothing, and serves again soon after: %s', async (killed, spoil, portOf) => {
   const port = portOf() ?? 0;
   let absence = 0;
   await crashRounds({
-    killed: title,
+    killed,
     urls: services.map(({ apiUrl }) => apiUrl),
     serviceLives: true,
     rows: () => storedPlantsAt(database.url),
-    history,
     pause: PAUSE,
     async crash() {
       const began = performance.now();

@@ -2,21 +2,19 @@ import { beforeAll, jest, test } from '@jest/globals';
 import { execute } from '../../tooling/execute.ts';
 import type { PostgresServer } from '../../tooling/postgres-server.ts';
 import { storedPlantsIn } from '../support/embedded-store.ts';
-import { crashRounds, emptyHistory, type MortalService, startMortalService } from '../support/faults/crash-rounds.ts';
-import { migratedPostgres, shutDown } from '../support/servers/own-postgres.ts';
+import { crashRounds, type MortalService, startMortalService } from '../support/faults/crash-rounds.ts';
+import { ownPostgres, shutDown } from '../support/servers/own-postgres.ts';
 import { temporaryFolder } from '../support/service-process.ts';
-import { storedPlantsAt } from '../support/test-database.ts';
+import { migratedDatabase, storedPlantsAt } from '../support/test-database.ts';
 
 /* One round each in npm run test:full, more in npm run test:faults. Every round also checks all rounds before it. */
 
 jest.setTimeout(30 * 60_000);
 
 let postgres: PostgresServer;
-/** Of all tests on Postgres, which share the table. */
-const history = emptyHistory();
 beforeAll(async () => {
   // As its users run it: with fsync.
-  postgres = await migratedPostgres();
+  postgres = await ownPostgres();
 });
 
 async function killBackend(): Promise<void> {
@@ -30,32 +28,24 @@ async function killPostgres(signal: NodeJS.Signals): Promise<void> {
   postgres = await postgres.restart();
 }
 
-interface Crash {
-  readonly killed: string;
-  readonly serviceLives: boolean;
-  readonly crash: (service: MortalService) => Promise<unknown>;
-}
+const killBoth = (service: MortalService) => Promise.all([service.restart(), killPostgres('SIGKILL')]);
 
-test.each<Crash>([
-  { killed: 'service, SIGKILL', serviceLives: false, crash: (service) => service.restart() },
-  { killed: 'one Postgres backend, SIGKILL', serviceLives: true, crash: killBackend },
-  { killed: 'Postgres, SIGQUIT', serviceLives: true, crash: () => killPostgres('SIGQUIT') },
-  { killed: 'Postgres, SIGKILL', serviceLives: true, crash: () => killPostgres('SIGKILL') },
-  {
-    killed: 'service and Postgres, SIGKILL',
-    serviceLives: false,
-    crash: (service) => Promise.all([service.restart(), killPostgres('SIGKILL')]),
-  },
-])('loses nothing and serves again: $killed', async ({ killed, serviceLives, crash }) => {
-  const service = await startMortalService(() => ({ DATABASE_URL: postgres.url, STORE_TIMEOUT: '60s' }));
+test.each<[killed: string, serviceLives: boolean, crash: (service: MortalService) => Promise<unknown>]>([
+  ['service, SIGKILL', false, (service) => service.restart()],
+  ['one Postgres backend, SIGKILL', true, killBackend],
+  ['Postgres, SIGQUIT', true, () => killPostgres('SIGQUIT')],
+  ['Postgres, SIGKILL', true, () => killPostgres('SIGKILL')],
+  ['service and Postgres, SIGKILL', false, killBoth],
+])('loses nothing and serves again: %s', async (killed, serviceLives, crash) => {
+  const { url } = await migratedDatabase(postgres.url);
+  const service = await startMortalService(() => ({ DATABASE_URL: url, STORE_TIMEOUT: '60s' }));
   await crashRounds({
     killed,
     urls: [service.url],
     serviceLives,
     isPatient: serviceLives,
     crash: () => crash(service),
-    rows: () => storedPlantsAt(postgres.url),
-    history,
+    rows: () => storedPlantsAt(url),
   });
 });
 
@@ -68,6 +58,5 @@ test('loses nothing and serves again: service on SQLite, SIGKILL', async () => {
     serviceLives: false,
     crash: restart,
     rows: () => whileDown(() => storedPlantsIn(folder)),
-    history: emptyHistory(),
   });
 });

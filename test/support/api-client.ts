@@ -29,9 +29,9 @@ const PATIENCE = 60_000;
 
 export class NoResponse extends Error {}
 
-/** Until the end of the test, or until it is closed. */
-export function apiClient(url: string, token = TOKEN): ApiClient {
-  const agent = new Agent({ keepAlive: true });
+/** Until the end of the test, or until it is closed. @param keepAlive whether connections are used more than once */
+export function apiClient(url: string, token = TOKEN, keepAlive = true): ApiClient {
+  const agent = new Agent({ keepAlive });
   const close = () => agent.destroy();
   atEnd(close);
   return {

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { atEnd } from './lifetimes.ts';
 
 /**
  * Waits for a condition that nothing announces, looking every 10 ms.
@@ -24,9 +25,16 @@ export function eventuallySucceeds(work: () => Promise<unknown>): Promise<void> 
   );
 }
 
-/** Does the work again and again, so many times at once. @returns what ends that, and rejects if the work has failed */
+/**
+ * Does the work again and again until the end of the test, so many times at once.
+ *
+ * @returns what ends it earlier, and rejects if the work has failed
+ */
 export function untilStopped(work: () => Promise<unknown>, count = 1): () => Promise<void> {
   let isStopped = false;
+  atEnd(() => {
+    isStopped = true;
+  });
   const all = Promise.all(
     Array.from({ length: count }, async () => {
       while (!isStopped) await work();

@@ -2,11 +2,14 @@ import { randomInt } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { errorKinds } from '../../../src/adapters/http/errors.ts';
 import type { NewPlant } from '../../../src/domain/plant.ts';
+import { execute } from '../../../tooling/execute.ts';
 import { judgeAnswer } from '../../simulation/answers.ts';
 import type { Operation } from '../../simulation/plan.ts';
 import { stateOf } from '../../simulation/run.ts';
-import type { ApiClient, ApiResponse } from '../api-client.ts';
+import { type ApiClient, type ApiResponse, NoResponse } from '../api-client.ts';
+import { untilStopped } from '../eventually.ts';
 import { isPlant, newHistory, type State } from '../linearizability.ts';
+import { connect, purgeOn } from '../test-database.ts';
 
 /*
  * Creations, changes, deletions, reads and their late retries, racing for few ids, and purges; and whether the answers can
@@ -19,21 +22,25 @@ const WINDOW = 16;
 /** Requests until the next id comes into use. */
 const REQUESTS_PER_ID = 33;
 /** Milliseconds between purges at most. */
-const PURGE_PAUSE = 1_000;
+const PURGE_PAUSE_MS_MAX = 1_000;
+/** Seconds since a deletion until its id is freed: as an hour is for a service, longer than any statement is late. */
+const PURGE_AGE_S = 8;
+/** What a request gets whose connection fails, as nobody knows what became of it either. */
+const LOST: ApiResponse = { status: 503, error: undefined, body: '', etag: undefined };
+/** Milliseconds until a client whose connection has failed sends its next request. */
+const LOST_PAUSE_MS = 500;
 
 /** The codes of errors by their numbers. */
 const codes = new Map(Object.entries(errorKinds).map(([code, { error }]) => [error, code]));
 
 /**
- * Sends requests to all instances until it is over.
+ * Sends requests to all instances until it is stopped.
  *
- * @param isOver asked before each request, with the number of those before
  * @param purge called now and then; resolves to the ids that it has freed
  */
-export async function sendRandomRequests(
+export function startRandomRequests(
   clients: readonly ApiClient[],
-  isOver: (requests: number) => boolean,
-  purge?: () => Promise<readonly bigint[]>,
+  purge: () => Promise<readonly bigint[]> = async () => [],
 ) {
   const history = newHistory();
   /** Entity tags that any client has seen, by id. */
@@ -41,9 +48,10 @@ export async function sendRandomRequests(
   const counts = new Map<string, number>();
   const failures: string[] = [];
   const judge = { plan: { postgres: undefined }, fail: (text: string) => void failures.push(text) };
-  let requests = 0;
+  let [requests, purged] = [0, 0];
 
-  async function sendOne(n: number): Promise<void> {
+  async function sendOne(): Promise<void> {
+    const n = requests++;
     const client = clients[n % clients.length] as ApiClient;
     const newest = Math.floor(n / REQUESTS_PER_ID) + WINDOW;
     // Some are late retries for ids that were used long ago.
@@ -57,10 +65,9 @@ export async function sendRandomRequests(
     const [ifMatch, expected] = (isConditional ? known[Math.max(0, known.length - 1 - randomInt(3))] : []) ?? [];
     const body = JSON.stringify({ ...plant, id });
     const from = history.tick();
-    const response = await client.send(kind, kind === 'POST' ? '/plants' : `/plants/${id}`, {
-      ...((kind === 'POST' || kind === 'PUT') && { body }),
-      ifMatch,
-    });
+    const content = { ...((kind === 'POST' || kind === 'PUT') && { body }), ifMatch };
+    const sending = client.send(kind, kind === 'POST' ? '/plants' : `/plants/${id}`, content);
+    const response = await sending.catch(orLost);
     const seen = plantIn(response);
     if (response.etag !== undefined && seen !== undefined) etags.set(id, [...known, [response.etag, stateOf(seen)]]);
     const answer = `${kind} ${response.error ?? response.status}`;
@@ -76,26 +83,24 @@ export async function sendRandomRequests(
     });
   }
 
-  async function purgeOnce(freeIds: () => Promise<readonly bigint[]>): Promise<void> {
-    await delay(randomInt(PURGE_PAUSE));
+  async function purgeOnce(): Promise<void> {
+    await delay(randomInt(PURGE_PAUSE_MS_MAX));
     const from = history.tick();
-    const freed = await freeIds();
+    const freed = await purge();
     const to = history.tick();
+    purged += freed.length;
     for (const id of freed)
       history.wrote(id, from, to, 'purge', (before) => (before === 'deleted' ? 'absent' : undefined));
   }
 
-  await Promise.all([
-    ...Array.from({ length: CLIENTS }, async () => {
-      while (!isOver(requests)) await sendOne(requests++);
-    }),
-    (async () => {
-      while (purge !== undefined && !isOver(requests)) await purgeOnce(purge);
-    })(),
-  ]);
+  const stops = [untilStopped(sendOne, CLIENTS), untilStopped(purgeOnce)];
   return {
-    /** How often there was each response, such as `PUT 41200`. */
+    /** How often there was each response, such as `PUT 41200`; `PUT 503` is one whose connection has failed. */
     counts,
+    sent: () => requests,
+    /** How many ids have been freed. */
+    purged: () => purged,
+    stop: () => Promise.all(stops.map((stop) => stop())),
     /**
      * Why the responses and what is stored in the end cannot be what one client had seen that sent the same requests one
      * after another; a text for each id that is wrong.
@@ -109,6 +114,26 @@ export async function sendRandomRequests(
       }
       return [...failures, ...history.contradictions()];
     },
+  };
+}
+
+/** @throws NoResponse if it is that: a service that goes on responds to each request */
+async function orLost(error: unknown): Promise<ApiResponse> {
+  if (error instanceof NoResponse) throw error;
+  await delay(LOST_PAUSE_MS);
+  return LOST;
+}
+
+/** What purges a database. @returns the ids that this has freed */
+export function purgeOf(url: string): () => Promise<bigint[]> {
+  const forget = purgeOn(connect(url));
+  const tombstones = () => execute(url, 'select id, deleted::text from plants where deleted is not null');
+  return async () => {
+    const before = await tombstones();
+    for await (const _ of forget({ minAge: PURGE_AGE_S, id: undefined }, false));
+    // A plant that has got the id of another one since may be deleted by now, too.
+    const after = new Map((await tombstones()).map(({ id, deleted }) => [id, deleted]));
+    return before.flatMap(({ id = '', deleted }) => (after.get(id) === deleted ? [] : [BigInt(id)]));
   };
 }
 

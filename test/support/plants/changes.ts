@@ -1,7 +1,7 @@
 import type { Change, ChangeLog } from '../../../src/application/changes/log.ts';
 import type { NewPlant } from '../../../src/domain/plant.ts';
 import type { ApiClient } from '../api-client.ts';
-import { exactJson } from './plant-lines.ts';
+import { exactJson, linesOf } from './plant-lines.ts';
 
 /* The feed of changes, as a consumer sees it. */
 
@@ -46,6 +46,12 @@ function applyTo(copy: Map<bigint, NewPlant>, changes: readonly Change[]): void 
 /** Plants in the order of their ids, to compare them. */
 export function sorted(plants: Iterable<NewPlant>): NewPlant[] {
   return [...plants].sort((a, b) => (a.id < b.id ? -1 : 1));
+}
+
+/** The plants that only one of both has, or has in another state: some of them, as JSON. */
+export function differences(one: readonly NewPlant[], other: readonly NewPlant[]): string[] {
+  const [these, those] = [new Set(linesOf(one).split('\n')), new Set(linesOf(other).split('\n'))];
+  return [...these.symmetricDifference(those)].slice(0, 20);
 }
 
 /** A page of the feed; undefined if the position is not valid any more. */
