@@ -38,7 +38,7 @@ async function run(command: string): Promise<void> {
   } else if (config.kind === 'embedded') {
     await withStore(async () => console.log('nothing to do: the service updates this database when it starts'));
   } else {
-    // Without limits of time.
+    // A migration may take as long as it needs.
     await withDatabase({ ...config, poolSize: 1, statementTimeout: 0 }, async (database) => {
       if (command === 'status') return reportStatus(database);
       const names = await migrateUp(database, console.log);

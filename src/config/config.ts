@@ -125,7 +125,7 @@ function jwtConfig(values: VariableValues<typeof VARIABLES>, { isSet, problem }:
   return undefined;
 }
 
-/** Notes which variables contradict each other. */
+/** Reports variables that contradict each other. */
 function checkTogether(config: Config, { isSet, problem }: Check): void {
   const { HOST, PORT, MANAGEMENT_HOST, MANAGEMENT_PORT, HTTPS_PROXY } = config;
   if (isSet('DATABASE_URL') && !TOKEN_SOURCES.some(isSet)) {

@@ -9,7 +9,7 @@ export interface Rule<T> {
   readonly parse: (value: string) => T | undefined;
 }
 
-/** Notes what is wrong with several variables together. */
+/** Reports what is wrong with several variables together. */
 export interface Check {
   /** Whether the variable is set, perhaps to an invalid value. */
   isSet(name: string): boolean;

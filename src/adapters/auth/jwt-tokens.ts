@@ -45,7 +45,7 @@ export function jwtTokens(
   log: Logger,
 ): TokenVerifier {
   const keys = providerKeys(source, log);
-  /** By digest, the oldest first, until Date.now(). New keys get a new map: earlier keys cannot add to it any more. */
+  /** The verified tokens by digest, the oldest first. A verification by earlier keys cannot add to the map of new keys. */
   let cache = new Map<string, { readonly access: Access; readonly expires: number }>();
   let cacheKeys = keys.current();
   /** When a refusal was logged last, by its reason. */

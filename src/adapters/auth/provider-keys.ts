@@ -80,7 +80,7 @@ export function providerKeys({ timeout = 3_000, ...source }: KeySource, log: Log
   };
 }
 
-/** This machine. */
+/** The addresses of this machine. */
 const OWN = new BlockList();
 OWN.addSubnet('127.0.0.0', 8);
 OWN.addAddress('::1', 'ipv6');
