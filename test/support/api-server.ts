@@ -1,10 +1,8 @@
 import { pino } from 'pino';
 import { staticTokens } from '../../src/adapters/auth/static-tokens.ts';
 import { api } from '../../src/adapters/http/app.ts';
-import type { RequestObserver } from '../../src/adapters/http/middleware/log-line.ts';
 import { type HttpServer, serve, type serverLimits } from '../../src/adapters/http/server.ts';
 import type { ChangeLog } from '../../src/application/changes/log.ts';
-import type { TokenVerifier } from '../../src/application/permissions.ts';
 import type { PlantRepository } from '../../src/application/ports.ts';
 import { type UseCases, useCases } from '../../src/application/use-cases.ts';
 import { fakePlants } from './fake-plants.ts';
@@ -12,27 +10,12 @@ import { atEnd } from './lifetimes.ts';
 
 export const TOKEN = 'token-for-the-tests';
 
-interface ApiServerOptions {
+interface ApiServerOptions extends Partial<Omit<Parameters<typeof api>[0], 'cases' | 'log'>> {
   /** In place of what a repository in memory does. */
   readonly plants?: Partial<PlantRepository & Pick<ChangeLog, 'readChanges'>>;
   /** In place of those on these plants. */
   readonly cases?: Partial<UseCases>;
-  /** In bytes. */
-  readonly bodyLimit?: number;
   readonly limits?: Partial<typeof serverLimits>;
-  /** Where it listens, unless another public address is given. */
-  readonly baseUrl?: string;
-  readonly corsOrigins?: readonly string[];
-  readonly isReady?: () => Promise<boolean>;
-  readonly pages?: boolean;
-  readonly maxRequests?: number;
-  /** In bytes. */
-  readonly maxRequestBytes?: number;
-  readonly maxStreams?: number;
-  readonly maxFollowers?: number;
-  /** Accepts TOKEN for everything unless another is given. */
-  readonly verifyToken?: TokenVerifier;
-  readonly observer?: RequestObserver;
 }
 
 export interface ApiServer extends HttpServer {
@@ -40,40 +23,24 @@ export interface ApiServer extends HttpServer {
   readonly lines: readonly string[];
 }
 
-/** Serves the API on a free port of the loopback interface, until the end of the test. */
-export async function startApiServer({
-  plants = {},
-  cases = {},
-  bodyLimit = 1024 ** 2,
-  limits = {},
-  baseUrl,
-  corsOrigins = [],
-  isReady = async () => true,
-  pages = true,
-  maxRequests = 1_000,
-  maxRequestBytes = 64 * 1024 ** 2,
-  maxStreams = 4,
-  maxFollowers = 1_000,
-  verifyToken = staticTokens({ full: [TOKEN], reading: [] }),
-  observer,
-}: ApiServerOptions = {}): Promise<ApiServer> {
+/** Serves the API on a free port of the loopback interface, until the end of the test. It accepts TOKEN for everything. */
+export async function startApiServer({ plants, cases, limits, ...options }: ApiServerOptions = {}): Promise<ApiServer> {
   const lines: string[] = [];
   const log = pino({}, { write: (line: string) => void lines.push(line) });
   const server: HttpServer = await startServer(
     api({
+      verifyToken: staticTokens({ full: [TOKEN], reading: [] }),
+      bodyLimit: 1024 ** 2,
+      maxRequests: 1_000,
+      maxRequestBytes: 64 * 1024 ** 2,
+      maxStreams: 4,
+      maxFollowers: 1_000,
+      baseUrl: () => server.url,
+      isReady: async () => true,
+      pages: true,
+      ...options,
       cases: { ...useCases({ ...fakePlants(), ...plants }), ...cases },
-      verifyToken,
-      bodyLimit,
-      maxRequests,
-      maxRequestBytes,
-      maxStreams,
-      maxFollowers,
-      baseUrl: () => baseUrl ?? server.url,
-      corsOrigins,
-      isReady,
-      pages,
       log,
-      ...(observer && { observer }),
     }),
     log,
     limits,
@@ -104,12 +71,7 @@ export function post(url: string, body: BodyInit | null, headers: Record<string,
 }
 
 /** Asks for a path with TOKEN. */
-export function get(
-  url: string,
-  path: string,
-  headers: Record<string, string> = {},
-  method = 'GET',
-): Promise<Response> {
+export function get(url: string, path: string, headers: Record<string, string> = {}, method = 'GET') {
   return fetch(url + path, { method, headers: { Authorization: `Bearer ${TOKEN}`, ...headers } });
 }
 

@@ -53,11 +53,10 @@ function pass(milliseconds: number): void {
   jest.setSystemTime(Date.now() + milliseconds);
 }
 
-function verifier(options: Partial<JwtOptions> = {}, configured: Partial<JwtOptions> = {}): TokenVerifier {
-  const log = pino({}, { write: (line: string) => logged.push(line) });
+function verifier(options: Partial<JwtOptions> = {}): TokenVerifier {
   const known = { jwksUrl: provider.url, allowHttp: false, issuer: ISSUER, audiences: ['woods', AUDIENCE] };
   const scopes = { scopeClaims: ['scope', 'scp'], readScope: undefined, writeScope: undefined };
-  return jwtTokens({ ...known, ...scopes, ...configured, ...options }, log);
+  return jwtTokens({ ...known, ...scopes, ...options }, pino({}, { write: (line: string) => logged.push(line) }));
 }
 
 /** What a request with this token is answered. */
@@ -168,7 +167,7 @@ test.each<[Partial<JwtOptions>, Record<string, unknown>, string]>([
 ])(
   'where %j are needed, a token with %j permits: %s, also when it is remembered',
   async (needed, claims, permitted) => {
-    const verify = verifier({}, needed);
+    const verify = verifier(needed);
     const token = await tokenOf(key, claims);
     for (let time = 0; time < 2; time++)
       expect([...((await verify(token))?.permissions ?? [])].join(' ')).toBe(permitted);
@@ -270,7 +269,7 @@ test.each([
   subscribe('net.client.socket', resolve);
   atEnd(() => unsubscribe('net.client.socket', resolve));
   expect(await outcome(verifier(), await tokenOf(key))).toBe(own);
-  expect(await outcome(verifier({}, { allowHttp: true }), await tokenOf(key))).toBe(allowed);
+  expect(await outcome(verifier({ allowHttp: true }), await tokenOf(key))).toBe(allowed);
   expect(provider.asked()).toBe([own, allowed].filter((one) => one === 'accepted').length);
 });
 

@@ -14,7 +14,7 @@ import { temporaryFolder } from '../../support/service-process.ts';
 
 const OF_BROWSERS = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
 
-const server = forAllTests(() => startApiServer({ baseUrl: 'https://plants.example/garden/' }));
+const server = forAllTests(() => startApiServer({ baseUrl: () => 'https://plants.example/garden/' }));
 
 const get = (path: string, headers: Record<string, string> = { Accept: OF_BROWSERS }, method = 'GET') =>
   fetch(server.url + path, { method, headers });

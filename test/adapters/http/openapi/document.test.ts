@@ -107,7 +107,7 @@ test('satisfies every other rule of the linter', async () => {
 test('names the public address as its server', async () => {
   expect(document.servers).toEqual([{ url: server.url }]);
   for (const baseUrl of ['https://plants.example/garden', 'https://plants.example/garden/']) {
-    const { url } = await startApiServer({ baseUrl });
+    const { url } = await startApiServer({ baseUrl: () => baseUrl });
     const { servers } = (await (await fetch(`${url}/openapi.json`)).json()) as Document;
     expect(servers).toEqual([{ url: 'https://plants.example/garden' }]);
   }
