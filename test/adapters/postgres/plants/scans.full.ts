@@ -3,9 +3,9 @@ import { CompiledQuery } from 'kysely';
 import type { Database } from '../../../../src/adapters/postgres/connections/pool.ts';
 import { observed } from '../../../support/disturbances.ts';
 import { forAllTests } from '../../../support/lifetimes.ts';
-import { connect, migratedDatabase, plantsIn } from '../../../support/test-database.ts';
+import { connect, migratedDatabase, plantsIn, type TestPlants } from '../../../support/test-database.ts';
 
-/* What lists of one tag and searches scan, by the plans of their statements on large tables. */
+/* What lists and searches scan, by the plans of their statements on large tables. */
 
 const PLANTS = 300_000;
 const PAGE = 20;
@@ -32,15 +32,7 @@ describe.each(tables)('of %s', (_shape, tagOf, tags) => {
     return { database: connect(url), query };
   });
 
-  /** How many rows each of the statements scans that do the work. */
-  async function scans(work: (plants: ReturnType<typeof plantsIn>) => Promise<unknown>): Promise<number[]> {
-    const numbers: number[] = [];
-    const explain = async (text: string, parameters: readonly unknown[]) => {
-      if (text.includes('from plants')) numbers.push(await scannedRows(store.database, text, parameters));
-    };
-    await work(plantsIn(observed(store.database, explain)));
-    return numbers;
-  }
+  const scans = (work: (plants: TestPlants) => Promise<unknown>) => scansOf(store.database, work);
 
   describe.each(['without statistics', 'with statistics'])('%s', (when) => {
     test('pages share statements that scan what they return, and two plants more for each', async () => {
@@ -104,6 +96,29 @@ test('the plan of a page from when there were few plants scans no table later', 
   await grow(PLANTS);
   expect(await scannedRows(database, `execute page_asc_all(1000, ${PLANTS}, ${PAGE})`)).toBe(PAGE);
 });
+
+test('reads the plant behind 60,000 deleted ones with a few statements of bounded size', async () => {
+  const { url, query } = await migratedDatabase();
+  await query(`insert into plants (id, name, deleted) select n, '', now() from generate_series(0, 59999) as n`);
+  await query(`insert into plants values (60000, 'behind them')`);
+  const scanned = await scansOf(connect(url), async (plants) => {
+    const found = [{ id: 60_000n, name: 'behind them' }];
+    expect(await plants.list({ from: 0n, to: BigInt(PLANTS) }, 1)).toEqual({ plants: found, next: undefined });
+  });
+  expect(scanned.length).toBeLessThan(10);
+  expect(Math.max(...scanned)).toBeLessThan(21_000);
+  expect(Math.max(...scanned)).toBeGreaterThan(1_000);
+});
+
+/** How many rows each of the statements scans that do the work. */
+async function scansOf(database: Database, work: (plants: TestPlants) => Promise<unknown>): Promise<number[]> {
+  const numbers: number[] = [];
+  const explain = async (text: string, parameters: readonly unknown[]) => {
+    if (text.includes('from plants')) numbers.push(await scannedRows(database, text, parameters));
+  };
+  await work(plantsIn(observed(database, explain)));
+  return numbers;
+}
 
 /** Rows that a statement reads from the table or an index. What a bitmap has found counts once, not again when it is fetched. */
 async function scannedRows({ sql }: Database, text: string, parameters: readonly unknown[] = []): Promise<number> {
