@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { type KnownEndpoint, MAX_COUNTED, type WebhookEndpoints } from './application/maintenance.ts';
+import { BACKLOG_ROWS_MAX, type KnownEndpoint, type WebhookEndpoints } from './application/maintenance.ts';
 import { withStore } from './bootstrap/open-store.ts';
 import { formatCount } from './cli/progress.ts';
 import { runCommand } from './cli/run-command.ts';
@@ -82,7 +82,7 @@ function described(states: KnownEndpoint[], heldBack: string | undefined): strin
 }
 
 function lineOf({ endpoint, backlog, isParked, isLeased, failures, reason, failing, retryIn }: KnownEndpoint): string {
-  const waiting = `changes waiting: ${formatCount(backlog)}${backlog === MAX_COUNTED ? ' or more' : ''}`;
+  const waiting = `changes waiting: ${formatCount(backlog)}${backlog === BACKLOG_ROWS_MAX ? ' or more' : ''}`;
   const where = failing === undefined ? '' : `, at the plant with the id ${failing.id}`;
   const attempts = `after ${failures} failed ${failures === 1 ? 'attempt' : 'attempts'} (${reason}${where})`;
   if (isParked) return `${endpoint}: parked ${failures === 0 ? `(${reason})` : attempts}; ${waiting}`;

@@ -38,11 +38,11 @@ export interface WebhookEndpoints {
 }
 
 /** The most rows that are counted, since each is read. */
-export const MAX_COUNTED = 1_000;
+export const BACKLOG_ROWS_MAX = 1_000;
 
 /** An endpoint, and the progress of its delivery. */
 export interface KnownEndpoint extends EndpointState {
-  /** Rows between its position and the end of the feed, MAX_COUNTED at most. */
+  /** Rows between its position and the end of the feed, BACKLOG_ROWS_MAX at most. */
   readonly backlog: number;
   /** Whether an instance delivers to it now. */
   readonly isLeased: boolean;

@@ -2,7 +2,7 @@ import { createReadStream, statSync, writeFileSync } from 'node:fs';
 import { addAbortSignal } from 'node:stream';
 import { shown, visible } from '../formats/shown.ts';
 import { type ColumnOptions, type Layout, understand } from '../lists/columns.js';
-import { decodedList, MAX_BYTES } from '../lists/encodings.js';
+import { decodedList, LIST_BYTES_MAX } from '../lists/encodings.js';
 import { sheetText } from '../lists/workbooks.js';
 import { RUN_AGAIN } from './remote-service.ts';
 
@@ -32,7 +32,7 @@ export async function readList(file: string, options: ListOptions, stop: AbortSi
   for await (const chunk of addAbortSignal(stop, file === '-' ? process.stdin : createReadStream(file))) {
     chunks.push(chunk);
     size += chunk.length;
-    if (size > MAX_BYTES) break;
+    if (size > LIST_BYTES_MAX) break;
   }
   /** @throws Error once the file has changed: the last record that was read may be half of one */
   function refuseChanged(): void {

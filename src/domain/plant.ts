@@ -21,10 +21,10 @@ export const MIN_INT64 = -(2n ** 63n);
 export const MAX_INT64 = 2n ** 63n - 1n;
 
 /** The most characters (Unicode code points) of each text. Earlier versions have stored longer texts. */
-export const MAX_LENGTH = { name: 1_000, tag: 200 } as const;
+export const LENGTH_MAX = { name: 1_000, tag: 200 } as const;
 
-const textRule = (field: keyof typeof MAX_LENGTH) =>
-  `a string of at most ${MAX_LENGTH[field]} characters without U+0000 and without lone surrogates`;
+const textRule = (field: keyof typeof LENGTH_MAX) =>
+  `a string of at most ${LENGTH_MAX[field]} characters without U+0000 and without lone surrogates`;
 
 /** What each field must be; completes "<field> must be ...". */
 export const fieldRules = {
@@ -45,8 +45,8 @@ export type ValidPlant = NewPlant & { readonly [isValid]: true };
  */
 export function validatePlant(plant: NewPlant): ValidPlant {
   if (!isPlantId(plant.id)) throw ruleViolation('id');
-  if (!isStorableText(plant.name, MAX_LENGTH.name)) throw ruleViolation('name');
-  if (plant.tag !== undefined && !isStorableText(plant.tag, MAX_LENGTH.tag)) throw ruleViolation('tag');
+  if (!isStorableText(plant.name, LENGTH_MAX.name)) throw ruleViolation('name');
+  if (plant.tag !== undefined && !isStorableText(plant.tag, LENGTH_MAX.tag)) throw ruleViolation('tag');
   return plant as ValidPlant;
 }
 

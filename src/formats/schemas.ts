@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { fieldRules, MAX_LENGTH } from '../domain/plant.ts';
+import { fieldRules, LENGTH_MAX } from '../domain/plant.ts';
 
 /*
  * The wire contract, written once: these schemas validate requests, type the handlers and are the components of the
@@ -15,9 +15,9 @@ export const Int64 = (options: object) => Type.Unsafe<bigint>({ type: 'integer',
 
 export const Plant = Type.Object(
   {
-    name: Type.String({ description: fieldRules.name, maxLength: MAX_LENGTH.name, examples: ['Monstera deliciosa'] }),
+    name: Type.String({ description: fieldRules.name, maxLength: LENGTH_MAX.name, examples: ['Monstera deliciosa'] }),
     tag: Type.Optional(
-      Type.String({ description: fieldRules.tag, maxLength: MAX_LENGTH.tag, examples: ['houseplant'] }),
+      Type.String({ description: fieldRules.tag, maxLength: LENGTH_MAX.tag, examples: ['houseplant'] }),
     ),
   },
   { title: 'Plant' },

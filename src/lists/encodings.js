@@ -5,7 +5,7 @@ export const asks = (/** @type {'encoding' | 'sheet' | 'columns' | 'ids-from'} *
   new Error(why, { cause: option });
 
 /** Bytes of the largest list that is read: two million plants. */
-export const MAX_BYTES = 100 * 1024 ** 2;
+export const LIST_BYTES_MAX = 100 * 1024 ** 2;
 
 const MARKS = /** @type {const} */ ([
   ['utf-8', 0xef, 0xbb, 0xbf],
@@ -59,7 +59,7 @@ export function candidates(/** @type {Uint8Array} */ bytes, language = 'en') {
  * @throws Error in words if it cannot be that, or is no list
  */
 export function decodedList(bytes, choice) {
-  if (bytes.length > MAX_BYTES) throw new Error(`a list has at most ${MAX_BYTES >> 20} MiB: split it`);
+  if (bytes.length > LIST_BYTES_MAX) throw new Error(`a list has at most ${LIST_BYTES_MAX >> 20} MiB: split it`);
   if ([0x504b0304, 0xd0cf11e0].includes(bytes.subarray(0, 4).reduce((start, byte) => 256 * start + byte, 0)))
     throw new Error('this is a workbook, as .ods and .xls are: save it as .xlsx, or as CSV, in Excel as "CSV UTF-8"');
   const [mark] = MARKS.find(([, ...octets]) => octets.every((octet, n) => bytes[n] === octet)) ?? [];

@@ -9,7 +9,7 @@ import { endpointStates, webhookEndpoints } from '../../src/adapters/sql/webhook
 import { enterEndpoints, MISSING_ROW } from '../../src/adapters/sql/webhooks/endpoints.ts';
 import { webhookPositions } from '../../src/adapters/sql/webhooks/positions.ts';
 import { problemsIn } from '../../src/adapters/sqlite/readiness.ts';
-import { MAX_COUNTED } from '../../src/application/maintenance.ts';
+import { BACKLOG_ROWS_MAX } from '../../src/application/maintenance.ts';
 import type { Position } from '../../src/application/ports.ts';
 import type {
   DeliveryFailure,
@@ -318,14 +318,14 @@ describe.each<[string, () => Promise<Webhooks | ReturnType<typeof webhooksInFile
   test('says how far each endpoint is behind', async () => {
     await store.add();
     expect(await state()).toMatchObject({ backlog: 0, end: START, position: START });
-    await Promise.all(Array.from({ length: MAX_COUNTED + 5 }, (_, n) => store.plants.add(plant(BigInt(n)))));
+    await Promise.all(Array.from({ length: BACKLOG_ROWS_MAX + 5 }, (_, n) => store.plants.add(plant(BigInt(n)))));
     const at = async (offset: number) => {
       const [row] = await store.query(`select changed, id from plants order by changed, id limit 1 offset ${offset}`);
       return { changed: BigInt(`${row?.changed}`), id: BigInt(`${row?.id}`) };
     };
-    const end = await at(MAX_COUNTED + 4);
-    expect(await state()).toMatchObject({ backlog: MAX_COUNTED, end, position: START });
-    await store.advance(await taken(store), await at(MAX_COUNTED - 1));
+    const end = await at(BACKLOG_ROWS_MAX + 4);
+    expect(await state()).toMatchObject({ backlog: BACKLOG_ROWS_MAX, end, position: START });
+    await store.advance(await taken(store), await at(BACKLOG_ROWS_MAX - 1));
     expect((await state())?.backlog).toBe(5);
   });
 });

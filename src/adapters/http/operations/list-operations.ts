@@ -1,5 +1,5 @@
 import type { UseCases } from '../../../application/use-cases.ts';
-import { MAX_LENGTH } from '../../../domain/plant.ts';
+import { LENGTH_MAX } from '../../../domain/plant.ts';
 import { separators } from '../../../formats/csv.js';
 import { Changes, PlantCount, PlantList, TagList } from '../../../formats/schemas.ts';
 import { HttpError, JSON_TYPE } from '../errors.ts';
@@ -8,7 +8,7 @@ import { choice, cursor, decimal, type Parameter, plantId, storableText } from '
 import { plantsGroup } from './plant-operations.ts';
 import { CSV_TYPE, jsonResponse, listResponse } from './responses.ts';
 
-const tagFilter = storableText('only plants with exactly this tag, which may be empty', MAX_LENGTH.tag);
+const tagFilter = storableText('only plants with exactly this tag, which may be empty', LENGTH_MAX.tag);
 const nameFilter = storableText(
   'only plants whose names contain this text, letters of either case alike: `rosa` is in `Primrosa` and in `Rosa ' +
     'canina`. There is no index, so a page that has been searched for a second ends early, perhaps empty, with a Link',

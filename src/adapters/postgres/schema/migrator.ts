@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { Migrator } from 'kysely/migration';
-import { MAX_LENGTH } from '../../../domain/plant.ts';
+import { LENGTH_MAX } from '../../../domain/plant.ts';
 import type { Database } from '../connections/pool.ts';
 import { damagedMigrations, migrationStatus, migrations } from './migration-status.ts';
 import { requireSafeDatabase } from './schema-gate.ts';
@@ -40,8 +40,8 @@ export async function migrateUp(database: Database, warn?: (warning: string) => 
 const FIRST_WITH_LENGTHS = '0006_index_tags_by_text';
 
 /** Only the length in bytes is known without reading the whole text. */
-const isLong = (field: keyof typeof MAX_LENGTH) =>
-  `octet_length(${field}) > ${MAX_LENGTH[field]} and char_length(${field}) > ${MAX_LENGTH[field]}`;
+const isLong = (field: keyof typeof LENGTH_MAX) =>
+  `octet_length(${field}) > ${LENGTH_MAX[field]} and char_length(${field}) > ${LENGTH_MAX[field]}`;
 
 const LONG = `from plants where ${isLong('name')} or ${isLong('tag')}`;
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type RawBuilder, sql } from 'kysely';
-import { type KnownEndpoint, MAX_COUNTED, type WebhookEndpoints } from '../../../application/maintenance.ts';
+import { BACKLOG_ROWS_MAX, type KnownEndpoint, type WebhookEndpoints } from '../../../application/maintenance.ts';
 import type { Position } from '../../../application/ports.ts';
 import type { EndpointState } from '../../../application/webhooks/ports.ts';
 import { MIN_INT64 } from '../../../domain/plant.ts';
@@ -55,7 +55,7 @@ const selectStatus = statement<object, StatusRow>((_, dialect) => {
       (select count(*) from (
         select 1 from plants where (plants.changed, plants.id) > (webhooks.changed, webhooks.id)
           and (plants.changed, plants.id) <= (end_changed, end_id)
-        order by plants.changed, plants.id limit ${sql.lit(MAX_COUNTED)}
+        order by plants.changed, plants.id limit ${sql.lit(BACKLOG_ROWS_MAX)}
       ) as waiting) as backlog`,
   );
 });
