@@ -145,7 +145,7 @@ else
     // Milliseconds of ordinary clients, and what the service took.
     for (const attack of attacks.filter(({ name }) => name.includes(values.only ?? ''))) {
       const { faults, ...round } = await bestRound(attack, server);
-      console.log(attack.name, attack.insider ? '(token)' : '', round, faults);
+      console.log(attack.name, round, faults);
       if (faults.length > 0) process.exitCode = 1;
     }
     console.log(process.exitCode ? 'some attacks did harm' : 'no attack did harm');

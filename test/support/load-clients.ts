@@ -92,7 +92,7 @@ export function startLoad(url: string, numbers: Iterator<number>, { pause = 0, k
     const changed = { status: 200, body: `{"id":${id},"name":"changed"}` };
     await expectResponse(changed, 'PUT', path, { body: '{"name":"changed"}' });
     await expectResponse(changed, 'GET', path);
-    await expectResponse({ status: 200 }, 'GET', '/plants?limit=10');
+    await expectResponse({ status: 200 }, 'GET', `/plants?limit=10&after=${id}`);
     await expectResponse({ status: 204 }, 'DELETE', path);
     await expectResponse({ error: 41000 }, 'GET', path);
   }
