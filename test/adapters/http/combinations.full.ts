@@ -120,7 +120,7 @@ test.each(combinations)('%s, then %s, while the service %s', async (state, event
   if (stopped) await stopped;
   else {
     // Its places are free again, and others are served.
-    expect((await post(server.url, PLANT)).status).toBe(200);
+    await eventually(async () => (await post(server.url, PLANT)).status === 200);
     await eventually(async () => {
       const list = await fetch(`${server.url}/plants`, { headers: { Authorization: `Bearer ${TOKEN}` } });
       await list.body?.cancel();

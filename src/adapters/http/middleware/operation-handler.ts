@@ -39,8 +39,8 @@ export function operationHandler(
     const path = parseParameters(operation.parameters, ctx.params);
     const query = parseQuery(operation.query, ctx.querystring, body?.advice);
     const precondition = operation.isConditional ? preconditionOf(headers) : undefined;
-    const type = isRead ? preferredType(headers.accept, responseTypes) : undefined;
-    if (isRead && type === undefined) {
+    const responseType = isRead ? preferredType(headers.accept, responseTypes) : undefined;
+    if (isRead && responseType === undefined) {
       throw new HttpError('not_acceptable', `Accept must allow ${responseTypes.join(' or ')}`);
     }
     const bodyType = body && bodyTypeOf(headers, bodyTypes, body.advice);
@@ -53,7 +53,7 @@ export function operationHandler(
       const content = body?.parse(await readBody(ctx));
       place.enter();
       const signal = () => abortSignalOf(response);
-      const input = { path, query, precondition, type, bodyType, body: content, httpVersion, signal };
+      const input = { path, query, precondition, responseType, bodyType, body: content, httpVersion, signal };
       result = await operation.handle(input);
     } finally {
       place.leave();
@@ -63,7 +63,7 @@ export function operationHandler(
       ctx.status = 204;
       return;
     }
-    const reply = kind.reply(result, type);
+    const reply = kind.reply(result, responseType);
     // Without room for the response, this throws 503 even after a change. The change may safely be sent again.
     countUnread(reply.body, response, limits);
     setHeaders(response, reply.headers);

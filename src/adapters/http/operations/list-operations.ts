@@ -78,14 +78,14 @@ export function listOperations({ listPlants, countPlants, listTags, readChanges 
       },
       response: listResponse(PlantList),
       limit: ({ name }) => (name ? 'search' : undefined),
-      async handle({ query, type, httpVersion, signal }) {
+      async handle({ query, responseType, httpVersion, signal }) {
         const { limit, order, tag, separator } = query;
         const name = query.name || undefined;
-        if (separator !== undefined && type !== CSV_TYPE) {
+        if (separator !== undefined && responseType !== CSV_TYPE) {
           throw new HttpError('invalid_request', `separator must be left out unless Accept prefers ${CSV_TYPE}`);
         }
         const { first, batches, next } = await listPlants({ ...query, name, signal: signal() });
-        if (batches !== undefined && type !== JSON_TYPE && httpVersion === '1.0') {
+        if (batches !== undefined && responseType !== JSON_TYPE && httpVersion === '1.0') {
           throw new HttpError('not_acceptable', NEEDS_CHUNKS);
         }
         const parameters = Object.entries({ limit, after: next, order, tag, name, separator });

@@ -21,7 +21,7 @@ interface OperationInput<Body, Path extends Parameters, Query extends Parameters
   /** Undefined without these headers, or if the operation is not conditional. */
   readonly precondition: Precondition | undefined;
   /** The media type of the response; undefined if the request is no read. */
-  readonly type: string | undefined;
+  readonly responseType: string | undefined;
   /** The media type of the body; undefined if the operation takes none: one that is sent nevertheless is ignored. */
   readonly bodyType: string | undefined;
   readonly body: Body;
