@@ -62,15 +62,11 @@ interface WebhookValues {
 export function configuredEndpoints(values: WebhookValues, { isSet, problem }: Check): readonly WebhookEndpoint[] {
   const { WEBHOOK_URLS = [], WEBHOOK_SECRET = [], WEBHOOK_SECRET_FILE = [], WEBHOOKS_FILE = [] } = values;
   const secrets = [...WEBHOOK_SECRET, ...WEBHOOK_SECRET_FILE];
-  const secretVariable = ['WEBHOOK_SECRET', 'WEBHOOK_SECRET_FILE'].find(isSet);
-  if (isSet('WEBHOOK_URLS') && secretVariable === undefined) {
+  if (isSet('WEBHOOK_URLS') !== ['WEBHOOK_SECRET', 'WEBHOOK_SECRET_FILE'].some(isSet)) {
     problem(
-      'WEBHOOK_SECRET or WEBHOOK_SECRET_FILE must be set too, since WEBHOOK_URLS is: ' +
-        'echo "whsec_$(openssl rand -base64 32)" makes a secret',
+      'WEBHOOK_URLS must be set together with WEBHOOK_SECRET or WEBHOOK_SECRET_FILE: URLs in WEBHOOKS_FILE have their ' +
+        'own secrets, and echo "whsec_$(openssl rand -base64 32)" makes a secret',
     );
-  }
-  if (secretVariable !== undefined && !isSet('WEBHOOK_URLS')) {
-    problem(`WEBHOOK_URLS must be set too, since ${secretVariable} is: URLs in WEBHOOKS_FILE have their own secrets`);
   }
   if (secrets.length > SECRETS_MAX) {
     problem(`WEBHOOK_SECRET and WEBHOOK_SECRET_FILE must have two secrets together at most, not ${secrets.length}`);
