@@ -25,6 +25,9 @@ export const MUTANTS: Readonly<Record<string, readonly Mutant[]>> = {
     ],
   ],
   'adapters/sql/changes/purge.ts': [['Followers that may miss a deletion start again.', 'await note(', 'void (']],
+  'adapters/sql/changes/reader.ts': [
+    ['A follower reads nothing that an open transaction may still precede.', ' and changed < $', ' and 0 < $'],
+  ],
   'adapters/sqlite/backup.ts': [['A restore ends all positions of followers.', 'copy.exec(RENEW_LOG)', '']],
   'adapters/sql/webhooks/positions.ts': [
     [

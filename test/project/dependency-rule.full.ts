@@ -49,7 +49,7 @@ test('every forbidden import is reported', async () => {
     ['nothing-missing', 'src/with-nothing.ts', `import './nothing.ts';`],
   ];
   const copy = await temporaryFolder();
-  await symlink(projectFile('node_modules'), join(copy, 'node_modules'));
+  for (const name of ['node_modules', 'package.json']) await symlink(projectFile(name), join(copy, name));
   for (const folder of FOLDERS) {
     await cp(projectFile(folder), join(copy, folder), { recursive: true });
   }

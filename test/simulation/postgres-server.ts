@@ -86,7 +86,8 @@ export function postgresServer({ plan, note }: Run, faults: PostgresFaults, onCo
     const id = next++;
     running.add(id);
     for (const one of ids) locks.add(one);
-    simulation.later(server, latency(), () => {
+    // Longer ones hold back what others have committed since.
+    simulation.later(server, latency() * (random.chance(0.2) ? 10 : 1), () => {
       committing = { id, locked: new Set(ids) };
       const rows = work();
       for (const one of ids) locks.delete(one);

@@ -2,6 +2,7 @@ import type { SQLInputValue } from 'node:sqlite';
 import {
   type CompiledQuery,
   type DatabaseConnection,
+  DummyDriver,
   Kysely,
   PostgresAdapter,
   SqliteIntrospector,
@@ -62,18 +63,9 @@ function kyselyOver(server: Server, process: Process): Kysely<unknown> {
   const connection = {
     executeQuery: ({ sql, parameters }: CompiledQuery) => server.execute(process, sql, parameters as SQLInputValue[]),
   } as unknown as DatabaseConnection;
-  const nothing = async () => {};
   return new Kysely({
     dialect: {
-      createDriver: () => ({
-        init: nothing,
-        acquireConnection: async () => connection,
-        beginTransaction: nothing,
-        commitTransaction: nothing,
-        rollbackTransaction: nothing,
-        releaseConnection: nothing,
-        destroy: nothing,
-      }),
+      createDriver: () => Object.assign(new DummyDriver(), { acquireConnection: async () => connection }),
       // Of several connections.
       createAdapter: () => new PostgresAdapter(),
       createQueryCompiler: () => new SqliteQueryCompiler(),
