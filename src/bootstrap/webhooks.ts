@@ -2,7 +2,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import manifest from '../../package.json' with { type: 'json' };
 import type { Metrics } from '../adapters/metrics/metrics.ts';
-import { MISSING_ROW } from '../adapters/sql/webhooks/endpoints.ts';
 import { deliverWebhooks } from '../application/webhooks/deliver-webhooks.ts';
 import type { DeliveryObserver } from '../application/webhooks/ports.ts';
 import type { Config } from '../config/config.ts';
@@ -49,17 +48,11 @@ export async function startWebhooks(
   };
 }
 
-/** Milliseconds after which a continuing problem is logged again. */
+/** Milliseconds after which an interruption that goes on is logged again. */
 const LOG_INTERVAL_MS = 60_000;
 
 function observerOf(log: Logger, metrics: Pick<DeliveryObserver, 'delivered'>): DeliveryObserver {
-  const loggedAt = new Map<string, number>();
-  function isDue(subject: string): boolean {
-    const now = performance.now();
-    if (now - (loggedAt.get(subject) ?? Number.NEGATIVE_INFINITY) < LOG_INTERVAL_MS) return false;
-    loggedAt.set(subject, now);
-    return true;
-  }
+  let interruptionLoggedAt = Number.NEGATIVE_INFINITY;
   return {
     delivered: metrics.delivered,
     failed(webhook, { reason, failures, retryIn, isParked, failing: { changed, id } }) {
@@ -68,10 +61,9 @@ function observerOf(log: Logger, metrics: Pick<DeliveryObserver, 'delivered'>): 
       else log.warn({ webhook, ...plant, reason, failures, retryMs: Math.round(retryIn) }, 'webhook failed');
     },
     interrupted(err) {
-      if (isDue('')) log.warn({ err }, 'webhooks are interrupted');
-    },
-    missing(webhook) {
-      if (isDue(webhook)) log.error({ webhook }, `webhook gets nothing: ${MISSING_ROW}`);
+      if (performance.now() - interruptionLoggedAt < LOG_INTERVAL_MS) return;
+      interruptionLoggedAt = performance.now();
+      log.warn({ err }, 'webhooks are interrupted');
     },
   };
 }

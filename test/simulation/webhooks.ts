@@ -113,7 +113,6 @@ export function webhookReceivers(run: Run, table: Table, database: MemoryDatabas
         interrupted(error) {
           if (!(error instanceof PlantStoreError)) fail(`webhooks are interrupted: ${(error as Error).stack}`);
         },
-        missing: (name) => fail(`${name} is missing`),
       };
       const send = sender(process, end.signal);
       const delivery = { feed, positions: watched(positions, process), send, beginWave: () => 32, observer };

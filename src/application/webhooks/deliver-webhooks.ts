@@ -43,7 +43,6 @@ export async function deliverWebhooks(
       const task = tasks.get(endpoint);
       if (outcome !== 'renewed') task?.end();
       else if (task !== undefined) task.until = until;
-      if (outcome === 'missing') observer.missing(endpoint);
       if (typeof outcome === 'object') begin(outcome, until);
     }
   }

@@ -47,9 +47,9 @@ export interface DeliveryFailure {
 
 /**
  * The outcome for the lease of an endpoint: a new lease, since it was free and due, or the store was set back; `renewed`;
- * `lost`, if another instance or none has it; `missing`, if the store does not know the endpoint any more.
+ * `lost`, if another instance or none has it.
  */
-export type LeaseOutcome = Lease | 'renewed' | 'lost' | 'missing';
+export type LeaseOutcome = Lease | 'renewed' | 'lost';
 
 /** Keeps the position of each endpoint. Each method MUST reject as ReadEntries does. */
 export interface KeepPositions {
@@ -100,8 +100,6 @@ export interface DeliveryObserver {
   failed(endpoint: string, attempt: DeliveryFailure): void;
   /** Neither positions nor plants can be read or written now. */
   interrupted(error: unknown): void;
-  /** The store does not know the endpoint any more. It gets nothing until an operator acts. */
-  missing(endpoint: string): void;
 }
 
 /** The state of the delivery to an endpoint, for operators. */

@@ -51,7 +51,6 @@ async function deliver(
       },
       failed() {},
       interrupted: (error) => Promise.reject(error),
-      missing() {},
     },
   };
   await deliverToEndpoint(

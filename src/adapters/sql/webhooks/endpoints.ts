@@ -7,7 +7,7 @@ import { columnsOf, statement } from '../statement.ts';
 /* The endpoints in the table `webhooks`, and what the statements on its rows have in common. */
 
 /** The problem of an endpoint without a row. */
-export const MISSING_ROW =
+const MISSING_ROW =
   'its row in the table webhooks is gone: restore it, or restart the service, which then sends later changes only';
 
 export interface EndpointRow {

@@ -144,9 +144,8 @@ function outcomeOf(
   lease: LeaseRow | undefined,
   row: EndpointRow | undefined,
 ): LeaseOutcome | undefined {
-  if (row === undefined) return 'missing';
   if (lease === undefined || lease.holder === null) {
-    return mine === undefined || mine === row.holder ? undefined : 'lost';
+    return mine === undefined || mine === row?.holder ? undefined : 'lost';
   }
   const { endpoint, holder, changed, id, failures, failing_for } = lease;
   if (holder === mine) return 'renewed';
