@@ -93,12 +93,12 @@ async function run({ path, idsFrom, sameName, check, yes, ...options }: Options)
       for (let next = batches.next(); !next.done && !stop.aborted; ) {
         const batch = next.value;
         refuseChanged();
-        const response = batch.sent.length > 0 ? send(`/import?${query}`, batch.lines) : undefined;
+        const response = batch.plants.length > 0 ? send(`/import?${query}`, batch.lines) : undefined;
         // The next batch is made while this one is away. If it cannot be, that is thrown once this one is counted.
-        const ahead = nextTurn().then(() => batches.next());
-        ahead.catch(() => {});
+        const nextBatch = nextTurn().then(() => batches.next());
+        nextBatch.catch(() => {});
         await add(outcomeOf(batch, response && (parseExactly(await response) as Result)));
-        next = await ahead;
+        next = await nextBatch;
       }
     } finally {
       end(isCheck);

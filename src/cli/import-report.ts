@@ -1,6 +1,6 @@
 import { shown, visible } from '../formats/shown.ts';
 import type { Outcome, Refused } from '../lists/batches.js';
-import { folded } from '../lists/records.js';
+import { foldSpaces } from '../lists/records.js';
 import { say } from '../runtime/say.ts';
 import { formatCount, showProgress } from './progress.ts';
 import type { Send } from './remote-service.ts';
@@ -11,17 +11,18 @@ const [REFUSALS_MAX, CHANGES_MAX] = [10, 20];
 /** Says what is ignored and refused of a list, and what would change, counts what becomes of it, and keeps what is refused. */
 export function importReport(send: Send, textLength: number) {
   const counts = { created: 0, changed: 0, unchanged: 0, refused: 0 };
-  let [records, size, leftOut, changed, start] = [0, 0, 0, 0, performance.now()];
+  const records = () => Object.values(counts).reduce((sum, count) => sum + count);
+  let [size, leftOut, changed, start] = [0, 0, 0, performance.now()];
   const [ignored, refusedTexts] = [new Set<string>(), [] as string[]];
   const part = () => Math.floor((100 * size) / textLength);
-  const hideProgress = showProgress(() => `${part()} %, ${formatCount(records)} plants`, process.stderr);
+  const hideProgress = showProgress(() => `${part()} %, ${formatCount(records())} plants`, process.stderr);
 
   /** What has the id of a refused plant, if the token may read it. */
   async function other({ id, error, name = '' }: Refused): Promise<string> {
     const text = error === 40009 ? await send(`/plants/${id}`).catch(() => undefined) : undefined;
     if (text === undefined) return '';
     const stored: { readonly name: string; readonly tag?: string } = JSON.parse(text);
-    const isAlike = name !== stored.name && folded(name) === folded(stored.name);
+    const isAlike = name !== stored.name && foldSpaces(name) === foldSpaces(stored.name);
     return `, ${plantText(stored)}${isAlike ? ', whose name differs only in spaces' : ''}`;
   }
   return {
@@ -38,7 +39,6 @@ export function importReport(send: Send, textLength: number) {
       for (const name of ['created', 'changed', 'unchanged'] as const) counts[name] += outcome[name];
       counts.unchanged += outcome.leftOut;
       counts.refused += refused.length;
-      records += outcome.records;
       size += outcome.size;
       leftOut += outcome.leftOut;
       changed += changes.length;
@@ -46,11 +46,10 @@ export function importReport(send: Send, textLength: number) {
     },
     end(isCheck: boolean): void {
       hideProgress();
-      const seconds = (performance.now() - start) / 1_000;
+      const [seconds, sum] = [(performance.now() - start) / 1_000, records()];
       const width = Math.max(...Object.values(counts).map((count) => formatCount(count).length));
       if (isCheck) console.log('Nothing is stored yet. This is what would become of the list:');
-      else
-        console.log(`${formatCount(records)} plants in ${seconds.toFixed(1)} s, ${formatCount(records / seconds)}/s`);
+      else console.log(`${formatCount(sum)} plants in ${seconds.toFixed(1)} s, ${formatCount(sum / seconds)}/s`);
       for (const [name, count] of Object.entries(counts))
         console.log(`${name.padEnd(9)}  ${formatCount(count).padStart(width)}`);
       if (leftOut > 0) console.log(`Left out, since their names are stored: ${formatCount(leftOut)} (--same-name add)`);

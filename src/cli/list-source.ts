@@ -1,8 +1,8 @@
 import { createReadStream, statSync, writeFileSync } from 'node:fs';
 import { addAbortSignal } from 'node:stream';
 import { shown, visible } from '../formats/shown.ts';
-import { type ColumnOptions, type Layout, understand } from '../lists/columns.js';
-import { decodedList, LIST_BYTES_MAX } from '../lists/encodings.js';
+import { type ColumnOptions, detectLayout, type Layout } from '../lists/columns.js';
+import { decodeList, LIST_BYTES_MAX } from '../lists/encodings.js';
 import { sheetText } from '../lists/workbooks.js';
 import { RUN_AGAIN } from './remote-service.ts';
 
@@ -41,7 +41,7 @@ export async function readList(file: string, options: ListOptions, stop: AbortSi
     throw new Error(`${file} has changed since it was read, and was not imported to its end. ${RUN_AGAIN}`);
   }
   try {
-    return { ...(await understandList(Buffer.concat(chunks), options)), refuseChanged };
+    return { ...(await interpretList(Buffer.concat(chunks), options)), refuseChanged };
   } catch (error) {
     const { message, cause } = error as Error;
     const lines = [...message.split('\n').map(visible), ADVICE[cause as keyof typeof ADVICE] ?? ''];
@@ -50,13 +50,13 @@ export async function readList(file: string, options: ListOptions, stop: AbortSi
 }
 
 /** @throws Error of the reader, whose cause is the option that says what the list does not show */
-export async function understandList(bytes: Buffer, options: ListOptions) {
+export async function interpretList(bytes: Buffer, options: ListOptions) {
   // The library is loaded with the first workbook.
   const library = () => import('read-excel-file/node');
   const sheet = await sheetText(bytes, async (how) => (await library()).default(bytes, how), options.sheet);
   const { text, encoding } =
-    sheet === undefined ? decodedList(bytes, options.encoding) : { text: sheet, encoding: '.xlsx' };
-  const layout = /^\s*[{[]/.test(text) ? undefined : understand(text, options);
+    sheet === undefined ? decodeList(bytes, options.encoding) : { text: sheet, encoding: '.xlsx' };
+  const layout = /^\s*[{[]/.test(text) ? undefined : detectLayout(text, options);
   if (layout?.doubt) throw layout.doubt;
   const description = `The list is in ${encoding}. ${layout ? columnsOf(layout) : 'It has lines of JSON.'}`;
   return { text, layout, description };
@@ -64,9 +64,9 @@ export async function understandList(bytes: Buffer, options: ListOptions) {
 
 /** What the columns of a list were taken for. */
 function columnsOf({ header, names, id, name, tag }: Layout): string {
-  const call = (columns: readonly number[]) => columns.map((n) => shown(names[n] ?? '')).join(' and ');
+  const listed = (columns: readonly number[]) => columns.map((n) => shown(names[n] ?? '')).join(' and ');
   const roles = Object.entries({ id: [id], name, tag: [tag] }).filter(([, [first = -1]]) => first >= 0);
-  const columns = roles.map(([role, columns]) => `${call(columns)} is the ${role}`).join(', ');
+  const columns = roles.map(([role, columns]) => `${listed(columns)} is the ${role}`).join(', ');
   const ignored = names.flatMap((text, n) => (text === '' || [id, tag, ...name].includes(n) ? [] : shown(text)));
   const rest = ignored.length > 0 ? `, and nothing is ${ignored.join(', ')}` : '';
   return `${header === 0 ? 'No row' : `Row ${header}`} names the columns: ${columns}${rest}.`;

@@ -1,14 +1,14 @@
-import { folded } from './records.js';
+import { foldSpaces } from './records.js';
 
 /* The requests that the records of a list are sent in, and what becomes of them. */
 
 /** @import { ListRecord, Plant } from './records.js' */
 /** Records that are sent in one request, and others between them; `size` is what they have in the text of the list. */
-/** @typedef {{ sent: ListRecord[], problems: ListRecord[], lines: string, leftOut: number, size: number }} Batch */
+/** @typedef {{ plants: ListRecord[], problems: ListRecord[], lines: string, leftOut: number, size: number }} Batch */
 /** @typedef {{ created: number, changed: number, unchanged: number, ignored: string[], changes?: { before: Plant, after: Plant }[] }} Counts */
 /** What the service says of a request. @typedef {Counts & { refused: { line: number, id?: bigint, error: number, message: string }[] }} Result */
 /** @typedef {ListRecord & { id?: bigint, error?: number }} Refused */
-/** A batch, and what became of it. @typedef {Batch & Counts & { refused: Refused[], records: number }} Outcome */
+/** A batch, and what became of it. @typedef {Batch & Counts & { refused: Refused[] }} Outcome */
 
 /** Records and characters of a request: few enough for slow connections, BODY_LIMIT and proxies. */
 const [RECORDS_MAX, CHARACTERS_MAX] = [1_000, 250_000];
@@ -21,20 +21,20 @@ const [RECORDS_MAX, CHARACTERS_MAX] = [1_000, 250_000];
  * @returns {Generator<Batch, undefined>}
  */
 export function* batchesOf(records, storedNames) {
-  const names = new Set(storedNames?.map(folded));
-  const empty = () => ({ sent: [], problems: [], lines: '', leftOut: 0, size: 0 });
+  const names = new Set(storedNames?.map(foldSpaces));
+  const empty = () => ({ plants: [], problems: [], lines: '', leftOut: 0, size: 0 });
   let batch = /** @type {Batch} */ (empty());
   for (const record of records) {
-    const name = storedNames && folded(record.name ?? '');
+    const name = storedNames && foldSpaces(record.name ?? '');
     batch.size += record.raw.length;
     if (record.line === undefined) batch.problems.push(record);
     else if (name !== undefined && names.has(name)) batch.leftOut++;
     else {
       if (name !== undefined) names.add(name);
-      batch.sent.push(record);
+      batch.plants.push(record);
       batch.lines += `${record.line}\n`;
     }
-    if (batch.sent.length + batch.problems.length < RECORDS_MAX && batch.lines.length < CHARACTERS_MAX) continue;
+    if (batch.plants.length + batch.problems.length < RECORDS_MAX && batch.lines.length < CHARACTERS_MAX) continue;
     yield batch;
     batch = empty();
   }
@@ -49,12 +49,11 @@ export function* batchesOf(records, storedNames) {
  * @returns {Outcome}
  */
 export function outcomeOf(batch, result) {
-  const { sent, problems, leftOut } = batch;
+  const { plants, problems } = batch;
   const { refused = [], ...counts } = result ?? { created: 0, changed: 0, unchanged: 0, ignored: [] };
   const refusedRecords = refused.flatMap(({ line, message, ...refusal }) => {
-    const record = sent[line - 1];
+    const record = plants[line - 1];
     return record ? [{ ...record, ...refusal, problem: message }] : [];
   });
-  const records = sent.length + problems.length + leftOut;
-  return { ...batch, ...counts, records, refused: [...problems, ...refusedRecords].sort((a, b) => a.row - b.row) };
+  return { ...batch, ...counts, refused: [...problems, ...refusedRecords].sort((a, b) => a.row - b.row) };
 }

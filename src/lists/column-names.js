@@ -7,10 +7,10 @@ const NAMES = Object.entries({
   tag: 'tag type category kategorie gruppe familie gattung family genus categorie famille genre rodzina rodzaj kategoria familia genero categoria famiglia genere geslacht 科 属 屬 科名 属名 分类 分類 類別 类别',
   genus: 'genus gattung genre rodzaj genero genere geslacht 属 属名',
   species: 'species specificepithet epithet art artname espece gatunek especie specie soort 种 種 種小名',
-}).map(([role, names]) => /** @type {const} */ ([role, names.split(' ').map(plain)]));
+}).map(([role, names]) => /** @type {const} */ ([role, names.split(' ').map(foldName)]));
 
 /** A name without case, accents, spaces and punctuation. Of long ones the beginning: normalize is quadratic. */
-export function plain(name = '') {
+export function foldName(name = '') {
   const letters = name.slice(0, 100).normalize('NFKD').toLowerCase();
   return letters.replace(/[\p{M}\p{P}\p{S}\s]/gu, '');
 }
@@ -19,7 +19,7 @@ export function plain(name = '') {
 
 /** The columns of each role by what a row calls them. @returns {Roles} */
 export function rolesIn(/** @type {(string | undefined)[]} */ cells) {
-  const names = cells.map(plain);
+  const names = cells.map(foldName);
   const called = (/** @type {string[]} */ all) => names.flatMap((name, n) => (all.includes(name) ? [n] : []));
   return /** @type {Roles} */ (
     Object.fromEntries(NAMES.map(([role, synonyms]) => [role, called(names.includes(role) ? [role] : synonyms)]))

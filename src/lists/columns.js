@@ -1,6 +1,6 @@
 import { rowsIn, separators } from '../formats/csv.js';
-import { plain, rolesIn } from './column-names.js';
-import { asks } from './encodings.js';
+import { foldName, rolesIn } from './column-names.js';
+import { unclear } from './encodings.js';
 
 /* What the columns of a list are, by their names and by what is in them. */
 
@@ -17,7 +17,7 @@ import { asks } from './encodings.js';
 /** @typedef {{ columns?: string | undefined, header?: number, isNumbered?: boolean, replaces?: boolean }} ColumnOptions */
 /** @typedef {(option: 'columns' | 'ids-from', question: string) => void} Ask */
 
-const WHOLE = /^(0|-?[1-9]\d{0,18})$/;
+const INTEGER = /^(0|-?[1-9]\d{0,18})$/;
 /** Rows in which a line of names is looked for, and rows and characters whose content says what a column is. */
 const [HEADER_ROWS_MAX, ROWS_MAX, CHARACTERS_MAX] = [20, 10_000, 2_000_000];
 
@@ -32,7 +32,7 @@ const hasNumber = (/** @type {Row} */ { cells }) => cells.some((cell) => /^[-+\d
  * @returns {Layout}
  * @throws Error for people if the list is empty, or has no such columns
  */
-export function understand(text, options = {}) {
+export function detectLayout(text, options = {}) {
   const { isNumbered = false, replaces = false } = options;
   const [line = '', explicit] = /^"?sep=(.)"?\r?\n/.exec(text) ?? [];
   const tables = (explicit ? [explicit] : separators).map((separator) => {
@@ -45,25 +45,25 @@ export function understand(text, options = {}) {
   if (table === undefined || first === undefined) throw new Error('the list is empty');
   const questions = /** @type {Parameters<Ask>[]} */ ([]);
   const ask = (/** @type {Parameters<Ask>} */ ...question) => void questions.push(question);
-  const named = (/** @type {string | undefined} */ cell, /** @type {number} */ n) =>
+  const numbered = (/** @type {string | undefined} */ cell, /** @type {number} */ n) =>
     `${n + 1}: ${(cell ?? '').slice(0, 40)}`;
   if (table.score === 0 && options.columns === undefined) {
-    const cells = first.cells.slice(0, 20).map(named).join(', ');
+    const cells = first.cells.slice(0, 20).map(numbered).join(', ');
     ask('columns', `No row has known names of columns. The first one has ${cells}.`);
   }
   const isName = options.columns === undefined && !hasNumber(first) && rest.some(hasNumber);
   const header = options.header ?? table.header ?? (isName ? first.row : 0);
   const top = rows.find(({ row }) => row === header) ?? first;
   const records = rows.filter(({ row }) => row > header);
-  const names = top.cells.map((cell, n) => (header === 0 ? `column ${named(cell, n)}` : (cell ?? '').trim()));
+  const names = top.cells.map((cell, n) => (header === 0 ? `column ${numbered(cell, n)}` : (cell ?? '').trim()));
   const columns = options.columns ? givenColumns(options.columns, top) : foundColumns(names, records, isNumbered, ask);
   if (isNumbered && columns.id >= 0) ask('ids-from', 'A list gets new numbers, or has a column of ids, not both.');
   if (!isNumbered && columns.id < 0) ask('ids-from', 'No column is the id.');
-  if (replaces && options.columns === undefined && plain(names[columns.tag]) !== 'tag')
+  if (replaces && options.columns === undefined && foldName(names[columns.tag]) !== 'tag')
     ask('columns', 'Which column is the tag? Without one (tag=), plants that are replaced lose theirs.');
   const [start, head] = header === 0 ? [line.length, ''] : [top.end, top.raw];
   const [[option] = []] = questions;
-  const doubt = option && asks(option, questions.map(([, question]) => question).join(' '));
+  const doubt = option && unclear(option, questions.map(([, question]) => question).join(' '));
   return { ...columns, separator: table.separator, names, header, head, start, doubt };
 }
 
@@ -95,58 +95,59 @@ function givenColumns(/** @type {string} */ list, /** @type {Row} */ { cells }) 
   for (const part of list.split(',')) {
     const [, role, names = ''] = /^(id|name|tag)=(.*)$/.exec(part.trim()) ?? [];
     if (!role)
-      throw asks('columns', `${part} is no column: write id=, name= or tag= and the names or numbers of columns.`);
+      throw unclear('columns', `${part} is no column: write id=, name= or tag= and the names or numbers of columns.`);
     columns[role] = names.split('+').flatMap((name) => {
       const text = name.trim();
       const column = /^\d+$/.test(text) ? Number(text) - 1 : cells.findIndex((cell) => cell?.trim() === text);
-      if (text !== '' && !(column in cells)) throw asks('columns', `No column is called ${text}.`);
+      if (text !== '' && !(column in cells)) throw unclear('columns', `No column is called ${text}.`);
       return text === '' ? [] : column;
     });
   }
   const { id: [id = -1] = [], name = [], tag: [tag = -1] = [] } = columns;
-  if (name.length === 0) throw asks('columns', 'Which column is the name?');
+  if (name.length === 0) throw unclear('columns', 'Which column is the name?');
   return { id, name, tag };
 }
 
 /** @param {string[]} names @param {Row[]} records @param {boolean} isNumbered @param {Ask} ask @returns {Columns} */
 function foundColumns(names, records, isNumbered, ask) {
   const { id: ids, name: whole, tag: tags, genus, species } = rolesIn(names);
-  const call = (/** @type {number[]} */ columns) => columns.map((n) => names[n]).join(' or ');
-  const one = (/** @type {string} */ role, /** @type {number[]} */ columns) => {
-    if (columns.length > 1) ask('columns', `Which column is the ${role}: ${call(columns)}?`);
+  const listed = (/** @type {number[]} */ columns) => columns.map((n) => names[n]).join(' or ');
+  const choose = (/** @type {string} */ role, /** @type {number[]} */ columns) => {
+    if (columns.length > 1) ask('columns', `Which column is the ${role}: ${listed(columns)}?`);
     return columns.slice(0, 1);
   };
-  let name = one('name', whole);
+  let name = choose('name', whole);
   if (name.length === 0) {
-    const [[genusAt = -1], [speciesAt = -1]] = [one('name', genus), one('name', species)];
+    const [[genusAt = -1], [speciesAt = -1]] = [choose('name', genus), choose('name', species)];
     const isWhole = (/** @type {Row} */ row) => cellIn(row, speciesAt).startsWith(cellIn(row, genusAt));
     const isPart = (/** @type {Row} */ row) => /^(?!\p{Lu})/u.test(cellIn(row, speciesAt));
     name = [records.every(isWhole) ? -1 : genusAt, speciesAt].filter((n) => n >= 0);
     if (name.length !== 1 && !(name.length === 2 && records.every(isPart)))
-      ask('columns', `Which columns are the name${name.length > 0 ? `: ${call(name)}` : ''}?`);
+      ask('columns', `Which columns are the name${name.length > 0 ? `: ${listed(name)}` : ''}?`);
   }
   const isDarwinCore = names.some((name) => /^(dwc:)?(basisOfRecord|occurrenceID)$/i.test(name));
-  const isTag = (/** @type {number} */ n) => !name.includes(n) && !(isDarwinCore && plain(names[n]) === 'type');
-  const [tag = -1] = one('tag', tags.filter(isTag));
-  const wholes = (/** @type {number} */ n) => records.map((row) => cellIn(row, n)).filter((cell) => WHOLE.test(cell));
-  const isUnique = (/** @type {number} */ n) => new Set(wholes(n)).size === wholes(n).length;
-  const isWhole = (/** @type {number} */ n) => records.length > 0 && records.every((row) => WHOLE.test(cellIn(row, n)));
-  const numbers = [...names.keys()].filter((n) => isWhole(n) && isUnique(n));
-  const isOurs = plain(names[ids[0] ?? -1]) === 'id';
+  const isTag = (/** @type {number} */ n) => !name.includes(n) && !(isDarwinCore && foldName(names[n]) === 'type');
+  const [tag = -1] = choose('tag', tags.filter(isTag));
+  const integersIn = (/** @type {number} */ n) =>
+    records.map((row) => cellIn(row, n)).filter((cell) => INTEGER.test(cell));
+  const isUnique = (/** @type {number} */ n) => new Set(integersIn(n)).size === integersIn(n).length;
+  const filled = records.length > 0 ? [...names.keys()] : [];
+  const numbers = filled.filter((n) => integersIn(n).length === records.length && isUnique(n));
+  const isCalledId = foldName(names[ids[0] ?? -1]) === 'id';
   if (isNumbered) {
-    const columns = isOurs ? ids : numbers;
+    const columns = isCalledId ? ids : numbers;
     if (columns.length > 0)
-      ask('columns', `${call(columns)} has whole numbers. If they are the ids, leave --ids-from out.`);
+      ask('columns', `${listed(columns)} has whole numbers. If they are the ids, leave --ids-from out.`);
     return { id: -1, name, tag };
   }
-  const [id = -1] = one('id', ids.length > 1 ? ids.filter((n) => numbers.includes(n)) : ids);
+  const [id = -1] = choose('id', ids.length > 1 ? ids.filter((n) => numbers.includes(n)) : ids);
   if (id < 0 && numbers[0] !== undefined) {
-    ask('columns', `Is ${call(numbers)} the id? It has whole numbers, each once.`);
+    ask('columns', `Is ${listed(numbers)} the id? It has whole numbers, each once.`);
     return { id: numbers[0], name, tag };
   }
-  if (id < 0 || isOurs) return { id, name, tag };
-  if (!isUnique(id)) ask('columns', `Is ${call([id])} the id? It has some numbers several times.`);
-  if (records.length === 0 || wholes(id).length > 0) return { id, name, tag };
-  ask('ids-from', `${call([id])} has no whole numbers.`);
+  if (id < 0 || isCalledId) return { id, name, tag };
+  if (!isUnique(id)) ask('columns', `Is ${listed([id])} the id? It has some numbers several times.`);
+  if (records.length === 0 || integersIn(id).length > 0) return { id, name, tag };
+  ask('ids-from', `${listed([id])} has no whole numbers.`);
   return { id: -1, name, tag };
 }

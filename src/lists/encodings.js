@@ -1,8 +1,7 @@
 /* The encodings of lists: what a list does not show, a person says. The command imports this folder, and the page gets it. */
 
-/** What a person has to say, the name of an option, since the list does not show it. */
-export const asks = (/** @type {'encoding' | 'sheet' | 'columns' | 'ids-from'} */ option, /** @type {string} */ why) =>
-  new Error(why, { cause: option });
+/** An error that asks for an option, since the list does not show it. @param {'encoding' | 'sheet' | 'columns' | 'ids-from'} option @param {string} why */
+export const unclear = (option, why) => new Error(why, { cause: option });
 
 /** Bytes of the largest list that is read: two million plants. */
 export const LIST_BYTES_MAX = 100 * 1024 ** 2;
@@ -34,7 +33,7 @@ const decode = (/** @type {Uint8Array} */ bytes, encoding = 'utf-8') =>
   new TextDecoder(encoding, { fatal: true }).decode(bytes);
 
 /** The encodings that fit the first line which is not plain ASCII, and what it is in each; first that of the language. */
-export function candidates(/** @type {Uint8Array} */ bytes, language = 'en') {
+export function fittingEncodings(/** @type {Uint8Array} */ bytes, language = 'en') {
   const at = bytes.findIndex((octet) => octet >= 0x80 || octet === 0 || octet === 0x1b);
   const start = bytes.lastIndexOf(0x0a, at) + 1;
   const line = bytes.subarray(start, start + 100);
@@ -58,16 +57,16 @@ export function candidates(/** @type {Uint8Array} */ bytes, language = 'en') {
  * @param {string} [choice] as TextDecoder calls it
  * @throws Error in words if it cannot be that, or is no list
  */
-export function decodedList(bytes, choice) {
+export function decodeList(bytes, choice) {
   if (bytes.length > LIST_BYTES_MAX) throw new Error(`a list has at most ${LIST_BYTES_MAX >> 20} MiB: split it`);
   if ([0x504b0304, 0xd0cf11e0].includes(bytes.subarray(0, 4).reduce((start, byte) => 256 * start + byte, 0)))
     throw new Error('this is a workbook, as .ods and .xls are: save it as .xlsx, or as CSV, in Excel as "CSV UTF-8"');
   const [mark] = MARKS.find(([, ...octets]) => octets.every((octet, n) => bytes[n] === octet)) ?? [];
   const encoding = mark ?? choice ?? 'utf-8';
   const question = (/** @type {string} */ why) => {
-    const fitting = candidates(bytes).map(({ encoding, sample }) => `${encoding}: ${sample}`);
+    const fitting = fittingEncodings(bytes).map(({ encoding, sample }) => `${encoding}: ${sample}`);
     const how = 'iconv -f CP850 -t UTF-8 converts a list of DOS';
-    return asks('encoding', `${why}. It may be in\n${fitting.slice(0, 8).join('\n')}\n${how}`);
+    return unclear('encoding', `${why}. It may be in\n${fitting.slice(0, 8).join('\n')}\n${how}`);
   };
   let text = '';
   try {
@@ -80,14 +79,14 @@ export function decodedList(bytes, choice) {
   const control = text.search(isUtf ? /\0|\p{Cc}\$[@B]/u : /[\0\x80-\x9f]/);
   if (control >= 0)
     throw question(`line ${lineAt(text, control)} has control characters, so the list is not in ${encoding}`);
-  if (SINGLE_BYTE.test(encoding)) refuseTwo(bytes, encoding);
+  if (SINGLE_BYTE.test(encoding)) refuseMixed(bytes, encoding);
   return { text: text.endsWith(END_OF_DOS) ? text.slice(0, -1) : text, encoding };
 }
 
 const lineAt = (/** @type {string} */ text, /** @type {number} */ at) => text.slice(0, at).split('\n').length;
 
 /** @throws Error if a list in an encoding of a single byte has UTF-8 beside other octets: then it is in both */
-function refuseTwo(/** @type {Uint8Array} */ bytes, /** @type {string} */ encoding) {
+function refuseMixed(/** @type {Uint8Array} */ bytes, /** @type {string} */ encoding) {
   const utf8 = new TextDecoder().decode(bytes);
   for (const { 0: run, index } of utf8.matchAll(/(?<![^\0-\x7f])[^\0-\x7f\uFFFD]+(?![^\0-\x7f])/g)) {
     // Whole words may be valid by chance, but then they are letters.

@@ -8,7 +8,7 @@ import { rowsIn } from '../formats/csv.js';
 /** @typedef {{ id: bigint, name: string, tag?: string }} Plant */
 
 /** A whole number. The service refuses those with too many digits. */
-const WHOLE = /^(0|-?[1-9]\d{0,29})$/;
+const INTEGER = /^(0|-?[1-9]\d{0,29})$/;
 /** Characters of a line of JSON; the service takes as many bytes. */
 const LINE_LENGTH_MAX = 64 * 1024;
 
@@ -53,7 +53,7 @@ function plantOfCells(cells, columns, number) {
 
 /** What is wrong with an id, for people who keep a list in a spreadsheet. */
 function problemOf(id = '', name = '') {
-  if (WHOLE.test(id)) return undefined;
+  if (INTEGER.test(id)) return undefined;
   const shown = JSON.stringify(id.slice(0, 100));
   if (id === '') return `id is missing${name && ` for ${JSON.stringify(name.slice(0, 100))}`}`;
   if (/^-?0+\d{1,29}$/.test(id)) return `id must have no leading zeros: write ${BigInt(id)}, not ${shown}`;
@@ -87,4 +87,4 @@ export function plantIn(/** @type {Pick<ListRecord, 'line'>} */ { line = '' }) {
 }
 
 /** A name without outer and repeated spaces: plants whose names differ by these alone are the same to people. */
-export const folded = (/** @type {string} */ name) => name.trim().replace(/\s+/g, ' ');
+export const foldSpaces = (/** @type {string} */ name) => name.trim().replace(/\s+/g, ' ');

@@ -1,5 +1,5 @@
 import { csvCell } from '../formats/csv.js';
-import { asks } from './encodings.js';
+import { unclear } from './encodings.js';
 
 /* Workbooks, which a library reads: it is passed in. From there on, a sheet is CSV. */
 
@@ -26,7 +26,7 @@ export async function sheetText(bytes, read, name) {
   });
   const [first, second] = sheets.filter(({ data }) => data.length > 0);
   const sheet = name === undefined && !second ? (first ?? { data: [] }) : sheets.find((one) => one.sheet === name);
-  if (!sheet) throw asks('sheet', `Which sheet: ${sheets.map((one) => JSON.stringify(one.sheet)).join(' or ')}?`);
+  if (!sheet) throw unclear('sheet', `Which sheet: ${sheets.map((one) => JSON.stringify(one.sheet)).join(' or ')}?`);
   return csvOf(sheet.data);
 }
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
-import { understandList } from '../../src/cli/list-source.ts';
+import { interpretList } from '../../src/cli/list-source.ts';
 import { batchesOf, outcomeOf } from '../../src/lists/batches.js';
-import { understand } from '../../src/lists/columns.js';
-import { candidates, decodedList } from '../../src/lists/encodings.js';
+import { detectLayout } from '../../src/lists/columns.js';
+import { decodeList, fittingEncodings } from '../../src/lists/encodings.js';
 import { plantIn, recordsOf } from '../../src/lists/records.js';
 import {
   type CollectorsList,
@@ -19,9 +19,9 @@ type Said = NonNullable<CollectorsList['said']>;
 function read(list: Uint8Array, said: Said = {}) {
   const { encoding, columns, 'ids-from': from } = said;
   const idsFrom = from === undefined ? undefined : BigInt(from);
-  const { text } = decodedList(list, encoding);
+  const { text } = decodeList(list, encoding);
   if (text.startsWith('{')) return [...recordsOf(text, undefined, idsFrom)];
-  const layout = understand(text, { columns, isNumbered: from !== undefined });
+  const layout = detectLayout(text, { columns, isNumbered: from !== undefined });
   if (layout.doubt) throw layout.doubt;
   return [...recordsOf(text, layout, idsFrom)];
 }
@@ -58,8 +58,8 @@ test.each([...collectorsLists, ...officeLists])(
 );
 
 test.each(workbooks)('is read from a workbook as from CSV: $name', async ({ list, asks = [], said = {}, plants }) => {
-  for (const cause of asks) await expect(understandList(list, {})).rejects.toMatchObject({ cause });
-  const { text, layout } = await understandList(list, said);
+  for (const cause of asks) await expect(interpretList(list, {})).rejects.toMatchObject({ cause });
+  const { text, layout } = await interpretList(list, said);
   expect(words([...recordsOf(text, layout)])).toEqual(plants);
 });
 
@@ -67,8 +67,8 @@ test('a workbook that is none, or of another program, says how to save it', asyn
   const [archive, office] = ['PK\x03\x04', 'PK\x03\x04mimetypeapplication/vnd.oasis.opendocument'].map((text) =>
     Buffer.from(text),
   );
-  await expect(understandList(archive as Buffer, {})).rejects.toThrow('cannot be read');
-  await expect(understandList(office as Buffer, {})).rejects.toThrow('save it as .xlsx, or as CSV');
+  await expect(interpretList(archive as Buffer, {})).rejects.toThrow('cannot be read');
+  await expect(interpretList(office as Buffer, {})).rejects.toThrow('save it as .xlsx, or as CSV');
 });
 
 describe('an encoding', () => {
@@ -83,7 +83,7 @@ describe('an encoding', () => {
     [Buffer.from('\uFEFFid,nam\uD83C', 'utf16le'), undefined, 'the list is not in utf-16le'],
     [latin('id,name\n1,\xe4\n'), undefined, 'iconv -f CP850 -t UTF-8 converts a list of DOS'],
   ])('of %j that is said to be %j asks: %s', (list, said, message) => {
-    expect(() => decodedList(list, said)).toThrow(
+    expect(() => decodeList(list, said)).toThrow(
       expect.objectContaining({ cause: 'encoding', message: expect.stringContaining(message) }),
     );
   });
@@ -95,9 +95,9 @@ describe('an encoding', () => {
   });
 
   test('is offered with the first line that is not ASCII, if it fits', () => {
-    const fitting = candidates(latin('id;name\r\n1;D\xb9b\r\n'));
+    const fitting = fittingEncodings(latin('id;name\r\n1;D\xb9b\r\n'));
     expect(fitting).toContainEqual({ encoding: 'windows-1250', sample: '1;Dąb' });
-    expect(candidates(latin('1;\x81')).map(({ encoding }) => encoding)).not.toContain('windows-1252');
+    expect(fittingEncodings(latin('1;\x81')).map(({ encoding }) => encoding)).not.toContain('windows-1252');
   });
 
   test('of DOS has an end mark, which is no plant', () => {
@@ -154,9 +154,9 @@ describe('columns', () => {
     const replaces = { replaces: true };
     const question = expect.objectContaining({ cause: 'columns' });
     for (const list of ['id,name\n', 'id,name,type\n'])
-      expect(understand(list, replaces)).toMatchObject({ doubt: question });
-    expect(understand('id,name\n', { ...replaces, columns: 'id=1,name=2,tag=' })).toMatchObject({ tag: -1 });
-    expect(understand('id,name,tag\n', replaces)).toMatchObject({ tag: 2, doubt: undefined });
+      expect(detectLayout(list, replaces)).toMatchObject({ doubt: question });
+    expect(detectLayout('id,name\n', { ...replaces, columns: 'id=1,name=2,tag=' })).toMatchObject({ tag: -1 });
+    expect(detectLayout('id,name,tag\n', replaces)).toMatchObject({ tag: 2, doubt: undefined });
   });
 });
 
@@ -177,8 +177,8 @@ describe('records', () => {
 
   test('go in batches of bounded size, whose refusals are those of rows', () => {
     const list = `id,name\n${Array.from({ length: 2_500 }, (_, n) => `${n % 1_000 === 7 ? 'x' : n},a ${n}\n`).join('')}`;
-    const batches = [...batchesOf(recordsOf(list, understand(list)), ['a  8 '])];
-    expect(batches.map(({ sent, problems, leftOut }) => [sent.length, problems.length, leftOut])).toEqual([
+    const batches = [...batchesOf(recordsOf(list, detectLayout(list)), ['a  8 '])];
+    expect(batches.map(({ plants, problems, leftOut }) => [plants.length, problems.length, leftOut])).toEqual([
       [999, 1, 1],
       [999, 1, 0],
       [498, 1, 0],
@@ -191,8 +191,8 @@ describe('records', () => {
       [4, '2,a 2\n', refusal.message],
       [9, 'x,a 7\n', 'id must be a whole number, not "x"'],
     ]);
-    expect(outcome).toMatchObject({ created: 998, records: 1_001 });
+    expect(outcome).toMatchObject({ created: 998, leftOut: 1 });
     const long = `id,name\n${Array.from({ length: 9 }, (_, n) => `${n},${'x'.repeat(60_000)}\n`).join('')}`;
-    for (const { lines } of batchesOf(recordsOf(long, understand(long)))) expect(lines.length).toBeLessThan(320_000);
+    for (const { lines } of batchesOf(recordsOf(long, detectLayout(long)))) expect(lines.length).toBeLessThan(320_000);
   });
 });

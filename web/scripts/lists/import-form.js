@@ -1,5 +1,5 @@
 /** @import { List, Reading } from './list-reader.js' */
-import { understand } from '../../../src/lists/columns.js';
+import { detectLayout } from '../../../src/lists/columns.js';
 import { byId, write } from '../dom.js';
 import { nodesOf } from '../texts.js';
 
@@ -58,7 +58,7 @@ export function readForm(/** @type {List} */ list) {
   if (!form.checkValidity()) return undefined;
   const columns = Object.keys(NONE).map((field) => `${field}=${menu(field).value}`);
   const header = named.checked ? list.layout?.header || 1 : 0;
-  const layout = list.layout && understand(list.text, { columns: columns.join(), header, isNumbered: !hasIds });
+  const layout = list.layout && detectLayout(list.text, { columns: columns.join(), header, isNumbered: !hasIds });
   const existing = !replaces.disabled && replaces.checked ? 'replace' : 'keep';
   const idsFrom = hasIds ? undefined : BigInt(from.value);
   return { list, layout, existing, idsFrom, skipsNames: !hasIds && skip.checked };

@@ -41,11 +41,11 @@ export function importReport(/** @type {Reading} */ { list, layout, existing }) 
   clearReport();
 
   function add(/** @type {Outcome} */ outcome) {
-    const { sent, leftOut, refused, records, created, changed, unchanged } = outcome;
+    const { plants, leftOut, refused, created, changed, unchanged } = outcome;
     for (const { row, problem } of refused.slice(0, Math.max(0, REFUSALS_MAX - (sums.at(-1) ?? 0))))
       byId('import-refused', HTMLElement).append(`Row ${numberOf(row)}: ${problem}\n`);
-    const counts = [records, created, changed, unchanged, leftOut, refused.length];
-    sums = sums.map((sum, n) => sum + (counts[n] ?? 0));
+    const counts = [created, changed, unchanged, leftOut, refused.length];
+    sums = [counts.reduce((a, b) => a + b), ...counts].map((count, n) => count + (sums[n] ?? 0));
     rejectedRecords.push(new Blob(refused.map(({ raw }) => raw)));
     if (refused.some(({ error }) => error === 40009)) idsAreTaken.hidden = false;
     for (const name of outcome.ignored) ignoredNames.add(name);
@@ -54,7 +54,7 @@ export function importReport(/** @type {Reading} */ { list, layout, existing }) 
         changeRows.append(tableRow([`${after.id}`], textsOf(before), textsOf(after)));
     }
     const refusedRows = new Set(refused.map(({ row }) => row));
-    for (const record of rows.size < IDS_MAX ? sent : []) {
+    for (const record of rows.size < IDS_MAX ? plants : []) {
       for (const plant of plantIn(record)) {
         const { id } = plant;
         if (rows.has(id)) repeats.push(`${id} (rows ${rows.get(id)} and ${record.row})`);

@@ -1,6 +1,6 @@
 /** @import { Layout } from '../../../src/lists/columns.js' */
-import { understand } from '../../../src/lists/columns.js';
-import { candidates, decodedList } from '../../../src/lists/encodings.js';
+import { detectLayout } from '../../../src/lists/columns.js';
+import { decodeList, fittingEncodings } from '../../../src/lists/encodings.js';
 import { sheetText } from '../../../src/lists/workbooks.js';
 
 /**
@@ -38,7 +38,7 @@ export async function readList(/** @type {File} */ file, /** @type {string} */ v
   });
   const read = (await workbook(file, bytes, variant)) ?? decoded(bytes, variant);
   if (read.text.trim() === '') throw new Error('This list is empty.');
-  return { file, ...read, layout: /^\s*[{[]/.test(read.text) ? undefined : understand(read.text) };
+  return { file, ...read, layout: /^\s*[{[]/.test(read.text) ? undefined : detectLayout(read.text) };
 }
 
 /** A sheet as CSV; undefined if the list is no workbook. @param {File} file @param {Uint8Array} bytes @param {string} variant */
@@ -59,12 +59,12 @@ async function workbook(file, bytes, variant) {
 
 /** The text in the encoding that is chosen, or else in the first one that fits it. @param {Uint8Array} bytes @param {string} variant */
 function decoded(bytes, variant) {
-  const encodings = candidates(bytes, navigator.language);
+  const encodings = fittingEncodings(bytes, navigator.language);
   const variants = encodings.map(({ sample, encoding }) => ({ text: `${sample} (${encoding})`, value: encoding }));
   let doubt = /** @type {unknown} */ (undefined);
   for (const encoding of variant ? [variant] : [undefined, ...encodings.map(({ encoding }) => encoding)]) {
     try {
-      const read = decodedList(bytes, encoding);
+      const read = decodeList(bytes, encoding);
       return { ...read, variants: encoding ? variants : [], variant: read.encoding };
     } catch (error) {
       doubt ??= error;
