@@ -135,8 +135,8 @@ export function planOf(seed: number, isOnPostgres: boolean): Plan {
     beat: pick([0, 0, 100]),
     timeout: pick([300, 2_000]),
     batching: pick([
-      { maxItems: 64, maxRunning: 8 },
-      { maxItems: 4, maxRunning: 2 },
+      { maxSize: 64, maxRunning: 8 },
+      { maxSize: 4, maxRunning: 2 },
     ]),
     events,
   };

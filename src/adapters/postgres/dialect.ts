@@ -21,7 +21,7 @@ export const postgres: Dialect = {
   // Some locales give a sigma another form at the end of a word, and would not find a text in a longer word.
   contains: (name, text) =>
     sql<boolean>`strpos(replace(lower(${name}), 'ς', 'σ'), replace(lower(${text}), 'ς', 'σ')) > 0`,
-  scannedRowsMax: { passingOver: 20_000, comparing: 2_000 },
+  scannedRowsMax: 20_000,
   // As jsonb, an item is not parsed again for each of its columns.
   items: (list) => sql`jsonb_array_elements(${list}::jsonb)`,
   inserted: {},

@@ -1,8 +1,8 @@
 import { PlantStoreError } from '../../domain/errors.ts';
 
 export interface BatchOptions {
-  /** Items in one list, at most; 256 by default. */
-  readonly maxItems?: number;
+  /** The size of a list, at most, unless its first item alone is larger; 256 by default. */
+  readonly maxSize?: number;
   /** Lists that the store has at once, at most. */
   readonly maxRunning: number;
   /** Milliseconds until an item is given up. */
@@ -41,15 +41,13 @@ const TIMED_OUT = new PlantStoreError('store_unavailable', 'the store has not re
  *
  * @param run calls `take` when it can start, gets the same list each time, settles its calls, and resolves once the next
  * list may take its place
- * @param sizeOf returns the size of an item. The items of a list have at most `maxSize` together, unless the first one alone
- * has more
+ * @param sizeOf returns the size of an item; 1 by default
  * @returns a function that rejects with PlantStoreError `store_unavailable` if an item has no outcome in time
  */
 export function batch<Item, Result>(
   run: (take: () => readonly Call<Item, Result>[]) => Promise<void>,
-  { maxItems = 256, maxRunning, timeout }: BatchOptions,
-  sizeOf: (item: Item) => number = () => 0,
-  maxSize = 0,
+  { maxSize = 256, maxRunning, timeout }: BatchOptions,
+  sizeOf: (item: Item) => number = () => 1,
 ): (item: Item) => Promise<Result> {
   let waiting: Call<Item, Result>[] = [];
   /** In the order of their deadlines, whatever has become of their lists. */
@@ -85,8 +83,8 @@ export function batch<Item, Result>(
     const [first] = lists;
     if (first === undefined) return true;
     if (lists.size >= maxRunning) return false;
-    const worthwhile = lists.size === 1 ? Math.max(SECOND_LIST.min, SECOND_LIST.times * first.length) : maxItems;
-    return waiting.length >= Math.min(worthwhile, maxItems) || performance.now() - newestStart > SLOW_LIST_MS;
+    const worthwhile = lists.size === 1 ? Math.max(SECOND_LIST.min, SECOND_LIST.times * first.length) : maxSize;
+    return waiting.length >= Math.min(worthwhile, maxSize) || performance.now() - newestStart > SLOW_LIST_MS;
   }
 
   function takeList(): Call<Item, Result>[] {
@@ -94,7 +92,7 @@ export function batch<Item, Result>(
     let size = 0;
     for (const { item } of waiting) {
       size += sizeOf(item);
-      if (count === maxItems || (count > 0 && size > maxSize)) break;
+      if (count > 0 && size > maxSize) break;
       count++;
     }
     return waiting.splice(0, count);

@@ -31,8 +31,8 @@ export interface Dialect {
   readonly forEach?: ((list: RawBuilder<unknown>, rows: RawBuilder<unknown>) => RawBuilder<unknown>) | undefined;
   /** Whether a name has a text, letters in either case. */
   readonly contains: (name: RawBuilder<unknown>, text: RawBuilder<unknown>) => RawBuilder<boolean>;
-  /** The most rows that a statement scans: if it only passes over deleted plants, and if it compares names. */
-  readonly scannedRowsMax: Readonly<Record<'passingOver' | 'comparing', number>>;
+  /** The most rows that a statement scans; a tenth of them if it compares their names. */
+  readonly scannedRowsMax: number;
   /** The items of a list, a parameter with the text of a JSON array, as rows with the column `value`. */
   readonly items: (list: RawBuilder<unknown>) => RawBuilder<unknown>;
   /** The columns that an INSERT needs for the number of its change, beside the default, and `changed` in an UPDATE. */

@@ -18,7 +18,7 @@ export const sqlite: Dialect = {
   contains: (name, text) => sql<boolean>`instr(
     case when octet_length(${name}) = length(${name}) then lower(${name}) else folded(${name}) end, folded(${text})) > 0`,
   // Such scans take a millisecond or two, while all other work waits.
-  scannedRowsMax: { passingOver: 5_000, comparing: 500 },
+  scannedRowsMax: 5_000,
   items: (list) => sql`json_each(${list})`,
   inserted: { changed: sql`(select ${NEXT} from change_feed)` },
   changedByUpdate: sql`(select ${NEXT} from change_feed)`,

@@ -3,7 +3,7 @@ import { batch } from '../../../src/adapters/sql/batch.ts';
 import { atEnd } from '../../support/lifetimes.ts';
 
 /** Lists that end when the test says so, with a result for each item. */
-function setUp({ maxItems = 10, maxSize = 100, timeout = 60_000 } = {}) {
+function setUp({ maxSize = 100, timeout = 60_000 } = {}) {
   const lists: string[] = [];
   const { promise, resolve: end } = Promise.withResolvers<void>();
   // Jest would wait for what a failed test has left running.
@@ -15,15 +15,14 @@ function setUp({ maxItems = 10, maxSize = 100, timeout = 60_000 } = {}) {
       await promise;
       for (const { item, resolve } of list) resolve(`${item}!`);
     },
-    { maxItems, maxRunning: 1, timeout },
+    { maxSize, maxRunning: 1, timeout },
     (item) => item.length,
-    maxSize,
   );
   return { add, lists, end };
 }
 
-test('sends a call at once, and then lists bounded in items and size, what is larger alone', async () => {
-  const { add, lists, end } = setUp({ maxItems: 3, maxSize: 5 });
+test('sends a call at once, and then lists of a bounded size, with what is larger alone', async () => {
+  const { add, lists, end } = setUp({ maxSize: 5 });
   const items = ['0', 'a', 'b', 'c', 'dddd', 'ee', 'ffffffff', 'g'];
   const calls = Promise.all(items.map(add));
   expect(lists).toEqual(['0']);
@@ -42,7 +41,7 @@ test('gives up each item in time, whether its list runs, or it waits for one', a
   expect(lists).toEqual(['running']);
 });
 
-const inPairs = { maxItems: 2, maxRunning: 1, timeout: 100 };
+const inPairs = { maxSize: 2, maxRunning: 1, timeout: 100 };
 
 test('gives up in time what goes on without its list', async () => {
   const add = batch<string, string>(async (take) => void take(), inPairs);

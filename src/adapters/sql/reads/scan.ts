@@ -10,9 +10,6 @@ import { type ScanStatements, type ScanValues, scanStatements } from './scan-sta
 /** Rows of all pages of a statement together. A page that has more is read alone, in the background. */
 const PAGES_ROWS_MAX = 1_001;
 
-/** Pages of a statement: each has a cost of its own, however few its rows are. */
-const PAGES_MAX = 50;
-
 interface Reader extends ScanStatements {
   /** Reads a page. Pages that are requested at the same time share a statement. */
   readonly shared: (page: ScanValues) => Promise<PartResult<PlantRow>>;
@@ -45,9 +42,8 @@ export function plantScanner(executor: Executor, options: BatchOptions) {
 
     const shared = batch<ScanValues, PartResult<PlantRow>>(
       (take) => readList(executor, take(), readPages),
-      { ...options, maxItems: PAGES_MAX },
+      { ...options, maxSize: PAGES_ROWS_MAX },
       ({ count }) => count,
-      PAGES_ROWS_MAX,
     );
     return { ...statements, shared };
   }
@@ -92,7 +88,7 @@ export function plantScanner(executor: Executor, options: BatchOptions) {
 }
 
 function scannedRowsMax({ dialect }: Session, { name }: PlantRange): number {
-  return dialect.scannedRowsMax[name === undefined ? 'passingOver' : 'comparing'];
+  return name === undefined ? dialect.scannedRowsMax : dialect.scannedRowsMax / 10;
 }
 
 function valuesOf({ from, to, tag = '', name = '' }: PlantRange, count: number): ScanValues {
