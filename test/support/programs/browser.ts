@@ -1,21 +1,35 @@
 import { afterEach, beforeAll, expect } from '@jest/globals';
-import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { type Browser, type BrowserContextOptions, chromium, firefox, type Page } from 'playwright-core';
 import { atEnd } from '../lifetimes.ts';
 import { run } from '../service-process.ts';
 
-/* The Chromium of this machine, without a window, for the tests of a file: the one that CHROMIUM names, or the first on PATH. */
+/* A browser of this machine, without a window: that of FIREFOX or CHROMIUM, or else the first Chromium on PATH. */
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
 
-let browser: Browser;
-beforeAll(async () => {
+async function launchChromium(): Promise<Browser> {
   const search = NAMES.map((name) => `command -v ${name}`).join(' || ');
   const executablePath = process.env.CHROMIUM || (await run('sh', ['-c', search])).stdout.trim();
   if (executablePath === '') {
     throw new Error(`no browser: install chromium, or let CHROMIUM name one (looked for ${NAMES.join(', ')} on PATH)`);
   }
   // Chromium's sandbox refuses to run as root.
-  browser = await chromium.launch({ executablePath, chromiumSandbox: process.getuid?.() !== 0 });
+  return chromium.launch({ executablePath, chromiumSandbox: process.getuid?.() !== 0 });
+}
+
+/** By WebDriver BiDi. Playwright sets the media of each window, such as a dark screen, which the ESR of 2026 cannot. */
+async function launchFirefox(executablePath: string): Promise<Browser> {
+  const launched = await firefox.launch({ executablePath, channel: 'moz-firefox' });
+  const session = Reflect.get(Reflect.get(launched, '_connection').toImpl(launched), '_browserSession');
+  const send = session.send.bind(session);
+  session.send = async (command: string, params: object) =>
+    command === 'emulation.setMediaFeaturesOverride' ? {} : send(command, params);
+  return launched;
+}
+
+let browser: Browser;
+beforeAll(async () => {
+  browser = await (process.env.FIREFOX ? launchFirefox(process.env.FIREFOX) : launchChromium());
   atEnd(() => browser.close());
 });
 afterEach(async () => {

@@ -74,16 +74,13 @@ export async function fillIn(page: Page, texts: Partial<Record<'Id' | 'Name' | '
 export const press = (page: Page, name: string): Promise<void> =>
   page.getByRole('button', { name, exact: true }).click();
 
-/** Waits until the page knows what the token permits, by its first plants. Before that, it shows no button and takes no list. */
-const knowsPermissions = (page: Page): Promise<void> =>
-  page.locator('body.may-create, #rows [id^="plant-"]').first().waitFor();
-
 /**
  * Drops a list on the page, whose content is given as an expression for the page's own scripts, as is what is to happen
  * in the same turn of the event loop before it is dropped.
  */
 export async function drop(page: Page, name: string, content: string, before = ''): Promise<void> {
-  await knowsPermissions(page);
+  // The page takes no list before its first plants have said what the token permits.
+  await page.locator('body.may-create, #rows [id^="plant-"]').first().waitFor();
   await page.evaluate(`(() => {
     ${before};
     const dataTransfer = new DataTransfer();
