@@ -81,8 +81,8 @@ export function connections(handle: RequestListener, log: Logger, observer?: Req
       else if (response === undefined || (response.writableFinished && response.req.complete))
         refuse(code, error, socket);
       else if (!response.req.complete && !response.headersSent) {
-        // Only the app knows whether its response depends on the body, so it gets the error as that of the body (body.ts).
-        // Node's `request.destroy(error)` would close the connection without a response.
+        // Only the app knows whether its response depends on the body, so it gets the error (every-request.ts). Node's
+        // `request.destroy(error)` would close the connection without a response.
         response.setHeader('Connection', 'close');
         response.req.emit('error', error);
       }

@@ -42,6 +42,7 @@ function everyRequest(log: Logger, observer?: RequestObserver): RequestMiddlewar
     response.setHeader('X-Request-Id', requestId);
     setHeaders(response, commonHeaders);
     response.on('close', () => logRequest(ctx, log, observer));
+    // The server finds that a body is malformed or too slow (connections.ts), perhaps before it is read (body.ts).
     request.on('error', (error) => {
       if (error instanceof HttpError) state.bodyError = error;
     });

@@ -19,7 +19,7 @@ export function operationHandler(
   verifyToken: TokenVerifier,
   limits: Admission,
 ) {
-  const { operationId, method, permission, response: kind, body } = operation;
+  const { operationId, method, permission, parameters = {}, response: kind, body } = operation;
   const isRead = method === 'GET';
   const onPath = operations.filter(({ path }) => path === operation.path);
   const bodyTypes = Object.keys(body?.content ?? {});
@@ -36,7 +36,7 @@ export function operationHandler(
     const { permissions } = access;
     if (!permissions.has(permission)) throw new HttpError('insufficient_scope');
 
-    const path = parseParameters(operation.parameters, ctx.params);
+    const path = parseParameters(parameters, ctx.params);
     const query = parseQuery(operation.query, ctx.querystring, body?.advice);
     const precondition = operation.isConditional ? preconditionOf(headers) : undefined;
     const responseType = isRead ? preferredType(headers.accept, responseTypes) : undefined;

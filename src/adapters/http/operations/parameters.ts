@@ -53,11 +53,7 @@ export function storableText(description: string, lengthMax: number): Parameter<
 }
 
 /** Where a page continues: text that clients receive and send unchanged. */
-export function cursor(
-  description: string,
-  mustBe: string,
-  parse: Parameter<string>['parse'] = (text) => text,
-): Parameter<string> {
+export function cursor(description: string, mustBe: string, parse = (text: string): string | undefined => text) {
   return { description, mustBe, schema: Type.String(), parse };
 }
 
@@ -81,10 +77,7 @@ export function flag(description: string): Parameter<boolean> {
  *
  * @throws HttpError `invalid_request`, naming the first parameter that breaks its rule, and the rule
  */
-export function parseParameters(
-  parameters: Parameters = {},
-  texts: Readonly<Record<string, string>>,
-): Values<Parameters> {
+export function parseParameters(parameters: Parameters, texts: Readonly<Record<string, string>>): Values<Parameters> {
   const values: Record<string, unknown> = {};
   for (const [name, { mustBe, parse }] of Object.entries(parameters)) {
     const text = texts[name];
