@@ -24,22 +24,14 @@ export function readPage(
 export async function readToEnd(
   feed: Pick<ChangeLog, 'readChanges'>,
   after?: string,
-  limit: number | (() => number) = 1_000,
-): Promise<{ changes: Change[]; pages: Change[][]; next: string }> {
-  const pages: Change[][] = [];
+  limit = 1_000,
+): Promise<{ changes: Change[]; next: string }> {
+  const changes: Change[] = [];
   for (let from = after; ; ) {
-    const { changes, next } = await readPage(feed, from, typeof limit === 'number' ? limit : limit());
-    from = next;
-    if (changes.length === 0) return { changes: pages.flat(), pages, next };
-    pages.push([...changes]);
-  }
-}
-
-/** Does to a copy of the plants what the changes say. */
-function applyTo(copy: Map<bigint, NewPlant>, changes: readonly Change[]): void {
-  for (const change of changes) {
-    if ('deleted' in change) copy.delete(change.id);
-    else copy.set(change.id, change);
+    const page = await readPage(feed, from, limit);
+    from = page.next;
+    if (page.changes.length === 0) return { changes, next: from };
+    changes.push(...page.changes);
   }
 }
 
@@ -87,15 +79,9 @@ interface ConsumerState {
   readonly missing: Set<bigint> | undefined;
 }
 
-const cloned = ({ copy, next, missing }: ConsumerState): ConsumerState => ({
-  copy: new Map(copy),
-  next,
-  missing: missing && new Set(missing),
-});
-
 export function consumer() {
   let state: ConsumerState = { copy: new Map(), next: undefined, missing: undefined };
-  let saved = cloned(state);
+  let saved = structuredClone(state);
   let restarts = 0;
   return {
     /** Reads a page. @returns whether it was the end */
@@ -108,8 +94,11 @@ export function consumer() {
         return false;
       }
       const { changes, next, atEnd } = page;
-      applyTo(copy, changes);
-      for (const { id } of changes) missing?.delete(id);
+      for (const change of changes) {
+        missing?.delete(change.id);
+        if ('deleted' in change) copy.delete(change.id);
+        else copy.set(change.id, change);
+      }
       if (atEnd) for (const id of missing ?? []) copy.delete(id);
       state = { copy, next, missing: atEnd ? undefined : missing };
       return atEnd;
@@ -121,11 +110,11 @@ export function consumer() {
     restarts: () => restarts,
     /** Saves the copy and the position. */
     persist() {
-      saved = cloned(state);
+      saved = structuredClone(state);
     },
     /** Forgets what it has not saved, as if it were killed. */
     crash() {
-      state = cloned(saved);
+      state = structuredClone(saved);
     },
   };
 }
