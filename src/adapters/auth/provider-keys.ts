@@ -33,7 +33,7 @@ const DOCUMENT_BYTES_MAX = 1024 ** 2;
 
 /** Fetches a JSON Web Key Set, and keeps it for as long as the provider is down. */
 export function providerKeys({ timeout = 3_000, ...source }: KeySource, log: Logger) {
-  const fetchKeySet = keySetFetcher(source, timeout);
+  const fetchKeySet = keySetFetcher(source);
   const cache: JWKSCacheInput = {};
   let triedAt = Number.NEGATIVE_INFINITY;
   /** Why the last fetch failed, if it did. */
@@ -97,10 +97,10 @@ PRIVATE.addSubnet('fc00::', 7, 'ipv6');
  * Fetches a key set from its own URL, or from the URL that a discovery document names. Plain HTTP is limited to this machine
  * or, if allowed, private addresses: who forges keys in transit has every permission.
  */
-function keySetFetcher({ allowHttp, proxy: { httpsProxy = '', noProxy = '' } = {} }: KeySource, timeout: number) {
+function keySetFetcher({ allowHttp, proxy: { httpsProxy = '', noProxy = '' } = {} }: KeySource) {
   // Plain HTTP never goes through the proxy, which could connect to any address.
   const direct = { httpProxy: '', httpsProxy, noProxy, maxResponseSize: DOCUMENT_BYTES_MAX };
-  const dispatcher = new EnvHttpProxyAgent({ ...direct, connect: privateConnector(allowHttp, timeout) });
+  const dispatcher = new EnvHttpProxyAgent({ ...direct, connect: privateConnector(allowHttp) });
 
   return async function fetchKeySet(url: string, signal: AbortSignal): Promise<JSONWebKeySet> {
     const headers = { accept: 'application/json, application/jwk-set+json' };
@@ -115,8 +115,8 @@ function keySetFetcher({ allowHttp, proxy: { httpsProxy = '', noProxy = '' } = {
 }
 
 /** Checks the address itself, since names may resolve to any address. */
-function privateConnector(allowHttp: boolean, timeout: number): buildConnector.connector {
-  const connect = buildConnector({ timeout });
+function privateConnector(allowHttp: boolean): buildConnector.connector {
+  const connect = buildConnector({});
   const addressLists = allowHttp ? [OWN, PRIVATE] : [OWN];
   return (options, callback) =>
     connect(options, (...result) => {
