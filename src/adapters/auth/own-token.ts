@@ -3,8 +3,6 @@ import { open, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TOKEN } from './static-tokens.ts';
 
-const isWindows = process.platform === 'win32';
-
 /**
  * The token that a service without configured tokens makes on its first start: 256 random bits, kept in the file
  * `access-token` of the folder, which only its owner can read. It survives a power loss. The caller must hold the lock of the
@@ -26,22 +24,21 @@ export async function ownToken(folder: string): Promise<string> {
   const token = storedToken === '' ? randomBytes(32).toString('base64url') : storedToken;
   if (storedToken === '') {
     // The token is written under another name first: a crash must not leave half a token.
-    await writeFile(`${file}.new`, `${token}\n`, { mode: 0o600 });
+    await writeFile(`${file}.new`, `${token}\n`, { mode: 0o600, flush: true });
     await rename(`${file}.new`, file);
   }
-  // An earlier start may have written the file without syncing it. Windows syncs only files that are open for writing.
-  await sync(file, isWindows ? 'r+' : 'r');
-  if (!isWindows) await sync(folder, 'r');
+  // An earlier start may have ended before this.
+  await syncFolder(folder);
   return token;
 }
 
-/** Syncs a path where the system can: some network file systems cannot sync folders. */
-async function sync(path: string, flags: string): Promise<void> {
-  const handle = await open(path, flags);
+/** Syncs the names in a folder where the system can: Windows and some network file systems cannot. */
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder);
   try {
     await handle.sync();
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EINVAL') throw error;
+    if (!['EINVAL', 'EPERM'].includes(`${(error as NodeJS.ErrnoException).code}`)) throw error;
   } finally {
     await handle.close();
   }
