@@ -110,8 +110,8 @@ export function failureOf(error: unknown) {
     isOutcomeUnknown:
       !(error instanceof ConnectionError) && (error instanceof UnknownOutcomeError || is('outcomeUnknown')),
     /**
-     * Or the rows of one node of Citus. A trigger or an index of an operator can refuse a row with any SQLSTATE. Without the
-     * limits of the server, a locked row shows only as a statement without a response.
+     * The rows of one node of Citus count as one. A trigger or an index of an operator can refuse a row with any SQLSTATE.
+     * Without the limits of the server, a locked row is only visible as a statement without a response.
      */
     mayBeOneRowsFault: ['blocked', 'refused', 'defect'].includes(means) || isUnknown('no_response') || is('lostNode'),
     isStatementTimeout: is('statementTimeout'),

@@ -40,8 +40,8 @@ const SETTINGS = {
   row_security: 'off',
 };
 
-// The plan of a prepared statement is kept, even if it was made for a nearly empty table. Migrations, which have no limits,
-// prepare nothing, and read whole tables.
+// A prepared plan is kept, and one that was made for a nearly empty table would later scan a full one. Migrations, which have
+// no limits, prepare nothing, and have to scan whole tables.
 const BEGIN = `select ${IS_DIRECT} as "isDirect",
   case when ${IS_DIRECT} then set_config('enable_seqscan', 'off', false) end,
   ${Object.entries(SETTINGS).map(([name, value]) => `set_config('${name}', '${value}', false)`)},
@@ -66,7 +66,7 @@ export async function beginSession(client: ClientBase, timeout: number): Promise
  * whichever server connection received it. Then the settings of the role apply, or limits that are too long.
  *
  * @param statementTimeout milliseconds; the client waits twice as long
- * @returns a problem that is slow though safe, and what to do; undefined if there is none
+ * @returns a problem that only makes statements slow, and what to do; undefined if there is none
  * @throws SchemaError, saying what to do, if a setting is unsafe
  */
 export async function requireSafeSettings(database: Statements, statementTimeout: number): Promise<string | undefined> {

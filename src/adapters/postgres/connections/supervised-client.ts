@@ -20,7 +20,7 @@ export interface SupervisedClient extends DatabaseConnection {
   release(): void;
 }
 
-/** The part of the pool in supervising statements. */
+/** What the pool provides to supervise statements. */
 interface Supervisor {
   /** Milliseconds until a statement without a response is abandoned; 0 for no deadline. */
   readonly deadline: number;
@@ -34,7 +34,7 @@ interface Supervisor {
 
 /**
  * The function of Postgres whose warnings say that a commit has stopped waiting for its synchronous standby. Any other
- * warning, of a trigger or near transaction wraparound, says nothing about the commit, which would otherwise get 503.
+ * warning, of a trigger or near transaction wraparound, says nothing about the commit.
  */
 const SYNC_WAIT = 'SyncRepWaitForLSN';
 

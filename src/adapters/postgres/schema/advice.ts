@@ -39,12 +39,12 @@ const ADVICE: Readonly<Record<string, string>> = {
 
 /** An error with advice in its message, if it is one of Postgres or of connecting for which there is any. */
 export function withAdvice(error: unknown): Error {
-  const own = error as Error;
+  const original = error as Error;
   const { state, routine } = failureOf(error);
-  if (state === undefined && !(error instanceof ConnectionError)) return own;
-  const text = state === undefined ? own.message : `${state} ${routine} ${own.message}`;
+  if (state === undefined && !(error instanceof ConnectionError)) return original;
+  const text = state === undefined ? original.message : `${state} ${routine} ${original.message}`;
   const matches = Object.entries(ADVICE).filter(([beginning]) => new RegExp(`^${beginning}`).test(text));
-  if (matches.length === 0) return own;
+  if (matches.length === 0) return original;
   const advice = matches.map(([, words]) => words).join('; otherwise ');
-  return Object.assign(new Error(`${own.message}: ${advice}`, { cause: error }), { code: state });
+  return Object.assign(new Error(`${original.message}: ${advice}`, { cause: error }), { code: state });
 }

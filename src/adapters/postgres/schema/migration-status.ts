@@ -36,10 +36,10 @@ export interface MigrationStatus {
  * @throws SchemaError, saying what to do, if the database belongs to another application
  */
 export async function migrationStatus({ sql: database }: Pick<Database, 'sql'>): Promise<MigrationStatus> {
-  const own = Object.keys(await migrations.getMigrations()).sort();
+  const names = Object.keys(await migrations.getMigrations()).sort();
   const applied = await appliedMigrations(database);
-  const pending = own.filter((name) => !applied.includes(name));
-  const unknown = applied.filter((name) => !own.includes(name));
+  const pending = names.filter((name) => !applied.includes(name));
+  const unknown = applied.filter((name) => !names.includes(name));
   // A newer version would have applied the migrations of this version first.
   if (pending.length > 0 && unknown.length > 0) {
     throw new SchemaError(
@@ -52,10 +52,10 @@ export async function migrationStatus({ sql: database }: Pick<Database, 'sql'>):
 
 /** The applied migrations whose result is missing or incomplete; `migrateUp` repeats them. */
 export async function damagedMigrations(database: Pick<Database, 'sql'>): Promise<string[]> {
-  const own = await migrations.getMigrations();
+  const all = await migrations.getMigrations();
   const names: string[] = [];
   for (const name of (await migrationStatus(database)).applied) {
-    if ((await own[name]?.isIntact?.(database.sql)) === false) names.push(name);
+    if ((await all[name]?.isIntact?.(database.sql)) === false) names.push(name);
   }
   return names;
 }

@@ -18,14 +18,14 @@ export async function migrateUp(database: Database, warn?: (warning: string) => 
   // Usually nothing is pending, which even a role without rights can find out.
   const { pending } = await migrationStatus(database);
   if (pending.length === 0 && (await damagedMigrations(database)).length === 0) return [];
-  const own = await migrations.getMigrations();
+  const all = await migrations.getMigrations();
   return withLock(database, async (connection) => {
     const { applied, pending } = await migrationStatus({ sql: connection });
     if (applied.length > 0 && pending.includes(FIRST_WITH_LENGTHS)) await warnOfLongTexts(connection, warn);
     const names = await damagedMigrations({ sql: connection });
-    for (const name of names) await own[name]?.up(connection);
+    for (const name of names) await all[name]?.up(connection);
     for (const name of pending) {
-      const disableTransactions = own[name]?.transaction === false;
+      const disableTransactions = all[name]?.transaction === false;
       const migrator = new Migrator({ db: connection, provider: migrations, disableTransactions });
       // `migrateTo` never throws.
       const { error, results = [] } = await migrator.migrateTo(name);

@@ -11,7 +11,7 @@ const SLICE_MS_MAX = 2;
 const PART_ROWS_MAX = 500;
 const PART_MS_MAX = 10;
 
-/** Milliseconds, or the duration of the last commit if that was longer, after which a transaction begins no statement. */
+/** A transaction should end after this time, or after the duration of the last commit if that was longer. */
 const TRANSACTION_MS = 4;
 
 interface DriverOptions {

@@ -7,8 +7,8 @@ const CHUNK_BYTES = 64 * 1024;
 
 /**
  * Writes the kernel's copy of the WAL to the disk: after a failed sync, the kernel takes for written what the disk lacks. A
- * checkpoint would write such pages into the file; after a power loss, some would remain without the WAL to complete them. To
- * be called before the first checkpoint of a process, without a running service.
+ * checkpoint would write such pages into the file, and a power loss could leave some of them without the WAL to complete them.
+ * It must be called before the first checkpoint of a process, while no service runs.
  */
 export function rewriteWal(sql: DatabaseSync, path: string): void {
   // Other processes can only read it meanwhile.
