@@ -4,6 +4,7 @@ import { execute } from '../../../../tooling/execute.ts';
 import type { PostgresServer } from '../../../../tooling/postgres-server.ts';
 import { atEnd } from '../../../support/lifetimes.ts';
 import { runMigrate } from '../../../support/migrations.ts';
+import { allReads } from '../../../support/plants/all-reads.ts';
 import { readPage } from '../../../support/plants/changes.ts';
 import {
   migratedPostgres,
@@ -12,11 +13,12 @@ import {
   shutDown,
   startSynchronousPair,
 } from '../../../support/servers/own-postgres.ts';
-import { connect, plantsIn } from '../../../support/test-database.ts';
+import { connect, plantsIn, readinessOf } from '../../../support/test-database.ts';
 
 /*
  * Positions in the feed after another server has taken over, after a restore to a point in time, which begins a new
- * timeline as well, and after one that begins none.
+ * timeline as well, and after one that begins none. And what a standby gives, such as one that was the primary and to which
+ * its address still leads: what it has may be old.
  */
 
 const plant = (id: bigint, name = `plant ${id}`): NewPlant => ({ id, name });
@@ -138,4 +140,19 @@ test('pages go on while the synchronous standby is away', async () => {
   await execute(primary.url, 'set synchronous_commit = local; select pg_current_xact_id()');
   expect((await read()).changes).toEqual([plant(1n)]);
   expect((await read(next)).changes).toEqual([]);
+});
+
+test('a standby is not ready, as no primary that is read-only, and nothing is read there', async () => {
+  const server = await migratedPostgres();
+  await plantsIn(connect(server.url)).add({ ...plant(1n), tag: 'green' });
+  const [standby] = await standbysOf(server);
+  const database = connect(standby.url);
+  await expect(readinessOf(database)).rejects.toThrow(
+    /: the server is read-only: point the database's URL at the primary\./,
+  );
+  const store = plantsIn(database, { timeout: 1_000 });
+  for (const [what, read] of allReads) {
+    const error = await read(store).catch(({ code }) => code);
+    expect([what, error]).toEqual([what, 'store_unavailable']);
+  }
 });
