@@ -2,17 +2,7 @@ import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { LOCKED_FILE, lockFolder } from '../../../src/adapters/sqlite/file/folder-lock.ts';
-import { type NodeProcess, projectFile, startNode, temporaryFolder } from '../../support/service-process.ts';
-
-/** Another process, that locks the folder and says so. */
-function otherHolder(folder: string): NodeProcess {
-  const lockAndStay = `
-    import { lockFolder } from ${JSON.stringify(projectFile('src/adapters/sqlite/file/folder-lock.ts'))};
-    globalThis.unlock = lockFolder(process.argv[1]);
-    console.log('locked');
-    setInterval(() => {}, 60_000);`;
-  return startNode(['--input-type=module', '--eval', lockAndStay, folder], folder);
-}
+import { temporaryFolder } from '../../support/service-process.ts';
 
 /** Runs it without root's right to write every file. */
 function unprivileged<T>(action: () => T): T {
@@ -25,17 +15,6 @@ function unprivileged<T>(action: () => T): T {
     process.seteuid?.(user);
   }
 }
-
-test('refuses a folder that another process holds, until that one is killed', async () => {
-  const folder = await temporaryFolder();
-  const other = otherHolder(folder);
-  await other.until(() => other.stdout() === 'locked\n');
-  const refusal = `another process has opened the database in ${folder}: stop that one, or set DATA_DIR to another folder`;
-  for (const _ of [1, 2]) expect(() => lockFolder(folder)).toThrow(refusal);
-  other.kill('SIGKILL');
-  await other.exited;
-  for (const _ of [1, 2]) lockFolder(folder)();
-});
 
 test('refuses a folder whose file it may not write', async () => {
   const folder = await temporaryFolder();
