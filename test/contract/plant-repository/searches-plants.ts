@@ -36,12 +36,9 @@ export function searchesPlants(open: Open): void {
       // As many as are looked at in one, on SQLite and on Postgres.
       for (const count of [1_000n, 2_000n]) {
         const [low, high] = [MIN_INT64 + count - 1n, MAX_INT64 - count + 1n];
-        await addAll(
-          Array.from({ length: Number(count) }, (_, n) => ({ id: MIN_INT64 + BigInt(n), name: 'searched' })),
-        );
-        await addAll(
-          Array.from({ length: Number(count) }, (_, n) => ({ id: MAX_INT64 - BigInt(n), name: 'searched' })),
-        );
+        const offsets = Array.from({ length: Number(count) }, (_, n) => BigInt(n));
+        const ids = offsets.flatMap((offset) => [MIN_INT64 + offset, MAX_INT64 - offset]);
+        await addAll(ids.map((id) => ({ id, name: 'searched' })));
         expect(await all({ from: high, to: MAX_INT64, name: 'none' }, 2_000)).toEqual([]);
         expect(await all({ from: MIN_INT64, to: low, order: 'desc', name: 'none' }, 2_000)).toEqual([]);
       }
