@@ -3,18 +3,11 @@ import { Migrator } from 'kysely/migration';
 import type { Database } from '../../src/adapters/postgres/connections/pool.ts';
 import { migrations as provider } from '../../src/adapters/postgres/schema/migration-status.ts';
 import { type Outcome, projectFile, startNode, temporaryFolder } from './service-process.ts';
-import { connect, emptyDatabase } from './test-database.ts';
 
 /** The names of all migrations, in their order. */
 export const migrations = readdirSync(projectFile('migrations'))
   .map((file) => file.replace(/\.ts$/, ''))
   .sort();
-
-/** Those that come after this one. */
-export const laterThan = (name: string) => migrations.slice(migrations.indexOf(name) + 1);
-
-/** A database without a table, its statements without a deadline as those of migrations. */
-export const openEmpty = async (): Promise<Database> => connect((await emptyDatabase()).url, { statementTimeout: 0 });
 
 /** Applies all up to this one to a database without a table, as the version did that had no later ones. */
 export async function migrateTo(name: string, { sql: db }: Database): Promise<void> {

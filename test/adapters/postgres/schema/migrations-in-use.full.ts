@@ -3,23 +3,23 @@ import { damagedMigrations, migrationStatus } from '../../../../src/adapters/pos
 import { migrateUp } from '../../../../src/adapters/postgres/schema/migrator.ts';
 import { openTransaction } from '../../../support/disturbances.ts';
 import { eventually } from '../../../support/eventually.ts';
-import { laterThan, migrateTo, migrations, runMigrate } from '../../../support/migrations.ts';
+import { migrateTo, migrations, runMigrate } from '../../../support/migrations.ts';
 import { connect, emptyDatabase, migratedDatabase, plantsIn, storedPlants } from '../../../support/test-database.ts';
 
 /* Migrations of a table that has plants and is in use, from 1.0.0 on. What they repair in the feed is in change-feed.full.ts. */
 
 /** The last migration of 1.0.0, and what comes after it. */
 const RELEASED = '0005_webhooks';
-const LATER = laterThan(RELEASED);
+const LATER = migrations.slice(migrations.indexOf(RELEASED) + 1);
 
 /** The indexes that are being built in the database. */
 const BUILDS = 'select pid from pg_stat_progress_create_index where datname = current_database()';
 
-/** A database with the migrations up to this one only. */
-async function migratedTo(name: string) {
+/** A database of 1.0.0. */
+async function released() {
   const { url, query } = await emptyDatabase();
   const database = connect(url, { statementTimeout: 0 });
-  await migrateTo(name, database);
+  await migrateTo(RELEASED, database);
   return { database, url, query };
 }
 
@@ -31,7 +31,7 @@ const openWriter = (url: string, id: number) =>
   openTransaction(url, `insert into plants values (${id}, 'not committed yet', 'open')`);
 
 test('the index of tags is built while plants are written, of which none fails', async () => {
-  const { database, url, query } = await migratedTo(RELEASED);
+  const { database, url, query } = await released();
   const plants = plantsIn(database);
   const writer = await openWriter(url, 1_000_000);
   const all = many(200);
@@ -51,7 +51,7 @@ test('the index of tags is built while plants are written, of which none fails',
 });
 
 test('long texts and the index of tags may take longer than the limits of the role', async () => {
-  const { url, query } = await migratedTo(RELEASED);
+  const { url, query } = await released();
   const writer = await openWriter(url, 1);
   await writer.query('savepoint unlocked; lock table plants');
   const role = `alter role postgres in database ${new URL(url).pathname.slice(1)}`;
@@ -69,7 +69,7 @@ test('long texts and the index of tags may take longer than the limits of the ro
 });
 
 test('an index of tags that an interrupted migration has left invalid is built again', async () => {
-  const { database, url, query } = await migratedTo(RELEASED);
+  const { database, url, query } = await released();
   const writer = await openWriter(url, 1);
   const interrupted = expect(migrateUp(database)).rejects.toThrow(/terminat/);
   // Before that, the index is not in the catalogue yet.

@@ -1,27 +1,13 @@
 import { describe, expect, jest, test } from '@jest/globals';
-import { sql } from 'kysely';
 import { pino } from 'pino';
 import { migrationStatus } from '../../../../src/adapters/postgres/schema/migration-status.ts';
 import { migrateUp } from '../../../../src/adapters/postgres/schema/migrator.ts';
 import { migrationGate, requireMigrations } from '../../../../src/adapters/postgres/schema/schema-gate.ts';
-import { migrations as ALL, laterThan, migrateTo, openEmpty } from '../../../support/migrations.ts';
+import { migrations as ALL } from '../../../support/migrations.ts';
 import { startTcpProxy } from '../../../support/servers/tcp-proxy.ts';
-import { connect, emptyDatabase, migratedDatabase, plantsIn, storedPlants } from '../../../support/test-database.ts';
+import { connect, emptyDatabase, migratedDatabase, plantsIn } from '../../../support/test-database.ts';
 
-const FIRST = '0001_create_plants';
 const PENDING = `migrations are pending (${ALL.join(', ')}): run npm run migrate`;
-
-test('applies what is pending, once', async () => {
-  const database = await openEmpty();
-  await migrateTo(FIRST, database);
-  const plant = { id: 1n, name: 'Monstera deliciosa' };
-  await sql`insert into plants (id, name) values (${plant.id}, ${plant.name})`.execute(database.sql);
-  expect(await migrationStatus(database)).toEqual({ applied: [FIRST], pending: laterThan(FIRST), unknown: [] });
-  await expect(requireMigrations(database)).rejects.toThrow(`migrations are pending (${laterThan(FIRST).join(', ')})`);
-  expect(await migrateUp(database)).toEqual(laterThan(FIRST));
-  expect(await migrateUp(database)).toEqual([]);
-  expect(await storedPlants(database)).toEqual([plant]);
-});
 
 test('leaves a database alone that a newer version has migrated, and calls it ready', async () => {
   const server = await migratedDatabase();
