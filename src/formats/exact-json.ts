@@ -4,16 +4,12 @@ const JSON_NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 /** The number of digits of the largest int64. */
 const DIGITS_MAX = 19;
 
-/** An integer as most clients write it. */
-const PLAIN_INTEGER = new RegExp(`^-?\\d{1,${DIGITS_MAX}}$`);
-
 /**
  * The exact value of a JSON number, where a double would hide digits and fractions. NaN stands for a fraction, and for a
  * number of more than 19 digits, which no int64 has. `1.0` and `1e3` are integers (JSON Schema 2020-12, validation section
  * 6.1.1). It counts digits and never computes a power, so that an exponent of any size costs nothing.
  */
 function exactId(source: string): bigint | number {
-  if (PLAIN_INTEGER.test(source)) return BigInt(source);
   const [, sign, whole = '', fraction = '', exponent = '0'] = JSON_NUMBER.exec(source) ?? [];
   if (sign === undefined) return Number.NaN;
   const digits = (whole + fraction).replace(/^0+/, '');

@@ -38,7 +38,7 @@ export function connections(handle: RequestListener, log: Logger, observer?: Req
       Connection: 'close',
     };
     log.info({ requestId, status, error, reason }, 'request refused by the server');
-    observer?.requestEnded(undefined, status, error, undefined);
+    observer?.requestEnded(undefined, status, error);
     if (to instanceof ServerResponse) {
       to.writeHead(status, headers).end(body);
       return;

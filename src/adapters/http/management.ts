@@ -11,12 +11,7 @@ import type { Readiness } from './readiness.ts';
  *
  * @param host where it listens
  */
-export function management(
-  { report }: Pick<Readiness, 'report'>,
-  metrics: () => Promise<string>,
-  host: string,
-  log: Logger,
-) {
+export function management({ report }: Readiness, metrics: () => Promise<string>, host: string, log: Logger) {
   async function sendReadiness(ctx: RequestContext): Promise<void> {
     const { failed, texts } = await report();
     if (failed.length === 0) return sendJson(ctx, { status: 'ready', checks: texts });

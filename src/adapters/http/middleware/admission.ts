@@ -17,24 +17,20 @@ interface Place {
 }
 
 /**
- * @param refusal the code of the error
+ * @param code that of the error
  * @param maxBytes of all requests together; a single request may have more
  */
-function limit(
-  refusal: 'overloaded' | 'concurrency_limit',
-  maxCount: number,
-  maxBytes = Number.POSITIVE_INFINITY,
-): Limit {
+function limit(code: 'overloaded' | 'concurrency_limit', maxCount: number, maxBytes = Number.POSITIVE_INFINITY): Limit {
   let count = 0;
   let allBytes = 0;
   return {
     reserve(bytes) {
-      if (count >= maxCount || (allBytes > 0 && allBytes + bytes > maxBytes)) throw new HttpError(refusal);
+      if (count >= maxCount || (allBytes > 0 && allBytes + bytes > maxBytes)) throw new HttpError(code);
       allBytes += bytes;
       let hasEntered = false;
       return {
         enter() {
-          if (count >= maxCount) throw new HttpError(refusal);
+          if (count >= maxCount) throw new HttpError(code);
           count++;
           hasEntered = true;
         },

@@ -9,12 +9,7 @@ export interface RequestObserver {
    * @param error the number of an Error response
    * @param milliseconds from the end of the headers; undefined if the HTTP parser refused the request
    */
-  requestEnded(
-    operation: string | undefined,
-    status: number | undefined,
-    error: number | undefined,
-    milliseconds: number | undefined,
-  ): void;
+  requestEnded(operation?: string, status?: number, error?: number, milliseconds?: number): void;
 }
 
 /**

@@ -103,8 +103,7 @@ export function parseQuery(parameters: Parameters | undefined, query: string, ad
     if (!Object.hasOwn(parameters, name)) {
       const names = Object.keys(parameters);
       const rule = `the query may have ${names.length > 0 ? `only ${names.join(', ')}` : 'no parameters'}`;
-      const message = `${JSON.stringify(name)} is unknown: ${rule}${advice}`;
-      throw new HttpError('invalid_request', message);
+      throw new HttpError('invalid_request', `${JSON.stringify(name)} is unknown: ${rule}${advice}`);
     }
     if (texts[name] !== undefined) throw new HttpError('invalid_request', `${name} must be given once only`);
     texts[name] = text;
