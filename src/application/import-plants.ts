@@ -52,9 +52,8 @@ export function importPlants({ addAll, find }: Pick<PlantRepository, 'addAll' | 
     });
     const changes = plants.flatMap((after, n) => {
       const plant = before[n];
-      return typeof plant === 'object' && addition(plant, after, replaces) === 'changed'
-        ? { before: plant, after }
-        : [];
+      const isChange = typeof plant === 'object' && addition(plant, after, replaces) === 'changed';
+      return isChange ? { before: plant, after } : [];
     });
     return { outcomes, changes: changes.slice(0, CHANGES_MAX) };
   };

@@ -36,6 +36,8 @@ export function* rowsIn(text, separator, first = 0, firstRow = 1) {
   }
 }
 
+/** Cells of a record that are kept, as many as Excel has columns: a body of separators would take its size times eight. */
+const CELLS_MAX = 16_384;
 /** Characters of a cell whose quotes are no longer undone. */
 const PLAIN_LENGTH_MAX = 64 * 1024;
 
@@ -65,6 +67,7 @@ function readRecord(/** @type {string} */ text, /** @type {string} */ separator,
       cells.push(cell.length > PLAIN_LENGTH_MAX ? cell : cell.replaceAll('""', '"'));
       if (end > quoted) problem = 'misplaced';
     } else cells.push(end > at ? text.slice(at, end) : undefined);
+    if (cells.length > CELLS_MAX) cells.pop();
     if (text.charCodeAt(end) === between) {
       at = end;
       continue;

@@ -41,7 +41,6 @@ const SLICE_MS_MAX = 5;
 
 const invalid = (message: string) => new PlantStoreError('invalid_plant', message);
 const tooLarge = (message: string) => new PlantStoreError('record_too_large', message);
-const lineFeedsIn = (text: string) => text.split('\n').length - 1;
 
 /**
  * Reads all records: plants, and why others are none, by their first physical lines, from 1; and the first names of members or
@@ -64,23 +63,22 @@ export async function readRecords(body: Buffer, options: RecordsOptions) {
   const plants: { readonly line: number; readonly plant: ValidPlant }[] = [];
   // Without the errors themselves, whose stacks would be kept for each of many records.
   const refused: Refusal[] = [];
-  let nextLine = 1 + lineFeedsIn(text.slice(0, start));
-  let sliceStart = performance.now();
-  for (const record of rowsIn(text, separator, start)) {
+  let [nextLine, sliceStart] = [1, performance.now()];
+  for (const record of rowsIn(text, separator)) {
     if (performance.now() - sliceStart > SLICE_MS_MAX) {
       await nextIteration();
       sliceStart = performance.now();
     }
-    const line = nextLine;
-    nextLine += isCsv ? lineFeedsIn(record.raw) : 1;
-    if (record.raw.trim() === '') continue;
+    const [line, { raw }] = [nextLine, record];
+    for (let at = raw.indexOf('\n'); at >= 0; at = raw.indexOf('\n', at + 1)) nextLine++;
+    if (record.end <= start || !/[^\t\n\r ]/.test(raw)) continue;
     if (record.problem === 'open') throw invalid(`line ${line}: a quote is never closed`);
-    if (isCsv && record.raw.endsWith('\r'))
+    if (isCsv && raw.endsWith('\r'))
       throw invalid(`line ${line}: a carriage return must be followed by a line feed, or be within quotes`);
     const count = plants.length + refused.length;
     if (count === RECORDS_MAX) throw tooLarge(`a request must not have more than ${RECORDS_MAX} records`);
     try {
-      if (Buffer.byteLength(record.raw) > PLANT_BYTES_MAX)
+      if (Buffer.byteLength(raw) > PLANT_BYTES_MAX)
         throw tooLarge(`the record must not be larger than ${PLANT_BYTES_MAX} bytes`);
       plants.push({ line, plant: validatePlant(read(record, (idsFrom ?? 0n) + BigInt(count))) });
     } catch (error) {
