@@ -68,8 +68,8 @@ const selectEnd = partStatement<object, EndRow>(
   (_, dialect) => sql<EndRow>`with ${logAndEnd(dialect)} select * from log left join last on true`,
 );
 
-/** Repeats a read if the log had no name before. */
-async function readable<Row extends EndRow>(session: Session, read: () => Promise<PartResult<Row>>): Promise<Row[]> {
+/** Names the log unless it has a name, and then repeats the read. */
+async function nameAndRead<Row extends EndRow>(session: Session, read: () => Promise<PartResult<Row>>): Promise<Row[]> {
   const { log } = session.dialect;
   requireOneServer(session.dialect, 'changes_unavailable');
   for (;;) {
@@ -81,13 +81,13 @@ async function readable<Row extends EndRow>(session: Session, read: () => Promis
 
 /** @param holder finds the transaction that holds back the log, where several run at the same time */
 export function logReader(run: Run, holder: LogReader['holder'] = async () => undefined): LogReader {
-  const end = async (session: Session) => endIn(await readable(session, () => selectEnd(session, {})));
+  const end = async (session: Session) => endIn(await nameAndRead(session, () => selectEnd(session, {})));
   return {
     page: (after, count) =>
       run('log', async (session) => {
         const values = { ...after, count };
         if (!session.dialect.log.isApart) {
-          const rows = await readable(session, () => selectPart(session, values));
+          const rows = await nameAndRead(session, () => selectPart(session, values));
           return { end: endIn(rows), rows: entriesIn(rows.filter(({ id }) => id !== null)) };
         }
         // The state is read after the rows. A purge between the two invalidates positions, but hides no deletion.

@@ -59,8 +59,8 @@ export const statements = {
   async lookUp(session: Session, list: readonly Pending[]): Promise<Pending[]> {
     const ids = list.flatMap(({ call, state }) => (state.at === 'lookUp' ? [call.item.id] : []));
     const rows = await selectFound(session, { ids: [...new Set(ids)] });
-    const found = new Map(rows.map((row) => [row.id, { stored: storedIn(row), version: row.changed }]));
-    return afterLookUp(list, found, performance.now());
+    const rowsById = new Map(rows.map((row) => [row.id, { stored: storedIn(row), version: row.changed }]));
+    return afterLookUp(list, rowsById, performance.now());
   },
 
   /** Updates the rows that are still as they were found, and are not locked; of a distributed table one at most. */
@@ -77,8 +77,8 @@ export const statements = {
             return [change.before.id, change.version, name, tag, change.after === 'deleted' ? '' : null];
           }),
         });
-    const updated = idsOf(rows);
-    return afterUpdate(list, new Set(changes.map(({ before }) => before.id).filter((id) => !updated.has(id))));
+    const ids = idsOf(rows);
+    return afterUpdate(list, new Set(changes.map(({ before }) => before.id).filter((id) => !ids.has(id))));
   },
 };
 
