@@ -67,7 +67,7 @@ function listFromExcel(): string {
 
 test('brings a list from a spreadsheet, and what was refused once it is corrected', async () => {
   const { apiUrl } = await onPostgres();
-  const others = apiClient(apiUrl);
+  const client = apiClient(apiUrl);
   const { page } = await openPlants(apiUrl, TOKEN, { locale: 'de-DE' });
   const list = listFromExcel();
   const prepare = async () => {
@@ -121,7 +121,7 @@ test('brings a list from a spreadsheet, and what was refused once it is correcte
   await button(page, 'Import').click();
   expect(await sums(page)).toBe('3 read, 3 new');
   await button(page, 'Close').click();
-  const [alba, ...twins] = JSON.parse((await others.send('GET', '/plants?name=Ficus%20alba')).body);
+  const [alba, ...twins] = JSON.parse((await client.send('GET', '/plants?name=Ficus%20alba')).body);
   expect([alba, twins]).toMatchObject([{ name: 'Ficus alba', tag: 'Baum' }, []]);
 }, 600_000);
 

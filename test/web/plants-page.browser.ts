@@ -22,21 +22,21 @@ import {
   showsForm,
 } from '../support/programs/plants-page.ts';
 
-/* What people do on the page, in a real Chromium against the whole service, and how it follows what others do. */
+/* What people do on the page, in a real browser against the whole service, and how it follows what others do. */
 
 const [FIRST, LAST] = [-(2n ** 63n), 2n ** 63n - 1n];
 
 /** The whole service, and other clients of it than the page. */
 async function startShared(start = onPostgres) {
   const { apiUrl: url } = await start();
-  const others = apiClient(url);
+  const client = apiClient(url);
   return {
     url,
     create: (id: bigint | number, name: string, tag?: string) =>
-      others.send('POST', '/plants', { body: `{"id":${id},${JSON.stringify({ name, tag }).slice(1)}` }),
-    change: (id: number, name: string) => others.send('PUT', `/plants/${id}`, { body: JSON.stringify({ name }) }),
-    remove: (id: number) => others.send('DELETE', `/plants/${id}`),
-    stored: async (id: bigint | number) => (await others.send('GET', `/plants/${id}`)).body,
+      client.send('POST', '/plants', { body: `{"id":${id},${JSON.stringify({ name, tag }).slice(1)}` }),
+    change: (id: number, name: string) => client.send('PUT', `/plants/${id}`, { body: JSON.stringify({ name }) }),
+    remove: (id: number) => client.send('DELETE', `/plants/${id}`),
+    stored: async (id: bigint | number) => (await client.send('GET', `/plants/${id}`)).body,
   };
 }
 
@@ -130,11 +130,11 @@ test('shows the plants with a tag, and what others do within a second', async ()
   await remove(6);
   const { page } = await openPlants(url);
   /** How long it has taken to show what others have done. */
-  const taken: number[] = [];
+  const durations: number[] = [];
   async function soon(isShown: Promise<void>): Promise<void> {
     const start = performance.now();
     await isShown;
-    taken.push(performance.now() - start);
+    durations.push(performance.now() - start);
   }
   await shows(page, [1, 2, 3, 4, 5]);
   await page.getByLabel('Tag', { exact: true }).first().fill('a & b');
@@ -152,7 +152,7 @@ test('shows the plants with a tag, and what others do within a second', async ()
   await remove(5);
   await soon(shows(page, [1, 2, 3, 4, 7, 8]));
   // A busy machine may delay one.
-  expect(taken.toSorted((a, b) => a - b)[2]).toBeLessThan(1_000);
+  expect(durations.toSorted((a, b) => a - b)[2]).toBeLessThan(1_000);
   await says(page, '6 plants');
 
   await row(page, 1).getByRole('button').click();

@@ -6,9 +6,9 @@ import { currentToken, signIn } from './token.js';
 /** @typedef {{ id: bigint, name: string, tag?: string | undefined }} Plant */
 /** @typedef {Plant | { id: bigint, deleted: true }} Change */
 /**
- * `type` is that of a body that is not JSON, and `has` a member of the service's response, unless it is a plant: that of a
- * proxy may be JSON, too. `trouble` gets what keeps a response away, in words, and undefined once there is one. `ends` says
- * whether a response ends the attempts, by its status and the number of its error; a 401 never does.
+ * `type` is the media type of a body that is not JSON. A response must have the member `has`, `name` by default, since that
+ * of a proxy may be JSON, too. `trouble` gets in words what keeps a response away, and undefined once there is one. `ends`
+ * says whether a response ends the attempts, by its status and the number of its error; a 401 never does.
  *
  * @typedef {{ body?: string | null, type?: string, ifMatch?: string | undefined, signal?: AbortSignal, has?: string,
  *   trouble?(problem?: string): void, ends?(status: number, number: number): boolean }} Request

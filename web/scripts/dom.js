@@ -43,7 +43,7 @@ export const setState = (/** @type {string} */ state, /** @type {boolean} */ isO
 /** Has everything that shows plants show them again. */
 export const redraw = () => dispatchEvent(new Event('redraw'));
 
-/** What gives a signal each time that it is called, and aborts the one before. */
+/** Makes a function that gives a new signal at each call, and aborts the one before. */
 export function latest() {
   let current = new AbortController();
   return () => {

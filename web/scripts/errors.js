@@ -37,11 +37,11 @@ export function errorOf(/** @type {Response | undefined} */ response, /** @type 
   if (isSignedOut(response, body)) return new Error('Your sign-in has ended.', { cause: status });
   const away = navigator.onLine ? 'No connection to the service.' : 'This device is offline.';
   if (status === 0) return new Error(away, { cause: status });
-  const [number, said] = isOwn(body) ? [body.error, body.message] : [status, 'not a response of this service'];
+  const [number, message] = isOwn(body) ? [body.error, body.message] : [status, 'not a response of this service'];
   const words = WORDS.get(number) ?? WORDS.get(status);
   if (words) return new Error(`${words} (${number}).`, { cause: number });
   const otherwise = status >= 400 && status < 500 ? 'The service refuses this' : 'The service is not available';
-  return new Error(`${otherwise} (${number}: ${said}).`, { cause: number });
+  return new Error(`${otherwise} (${number}: ${message}).`, { cause: number });
 }
 
 /** Says what is wrong, in an element of the page, and takes the buttons away that the token may not use. */

@@ -11,7 +11,7 @@ const WAIT_S = 10;
 
 const starts = latest();
 
-/** What ends it: a definite response of the service itself. That of a proxy, whose number is its status, may pass. */
+/** A definite response of the service itself ends it. That of a proxy, whose number is its status, may be temporary. */
 const ends = (/** @type {number} */ status, /** @type {number} */ number) => isDefinite(status) && number !== status;
 
 /**

@@ -39,7 +39,7 @@ export function loadTagsSoon() {
   if (changeTimer === 0) changeTimer = setTimeout(loadTags, CHANGES_MS);
 }
 
-/** Offers those that have what is typed in a field, below it: the one that is chosen is typed there. */
+/** Offers, below a field, the tags that contain what is typed in it. The one that is chosen is typed there. */
 export function offerTags(
   /** @type {HTMLInputElement | HTMLTextAreaElement} */ field,
   choose = (/** @type {string} */ tag) => {

@@ -25,13 +25,13 @@ const tokenIn = (/** @type {string} */ link) =>
  * @returns whether the tab has another token now: the one that it has is replaced only if its user agrees
  */
 export function takeToken() {
-  const [token, former] = [tokenIn(location.hash), currentToken()];
+  const [token, ownToken] = [tokenIn(location.hash), currentToken()];
   if (token === undefined) return false;
   const rest = location.hash.replace(/(?<=[#&])token=[^&]*&?/g, '').replace(/[#&]$/, '');
   history.replaceState(null, '', location.pathname + location.search + rest);
   const question = 'This link signs you in with another token. Use it in place of yours?';
-  // While the page asks for a token, the former one is not accepted.
-  if (token === former || (former && !dialog.open && !confirm(question))) return false;
+  // While the page asks for a token, its own is not accepted.
+  if (token === ownToken || (ownToken && !dialog.open && !confirm(question))) return false;
   // The other tabs keep that of the device.
   keep(token, sessionStorage);
   dialog.close();

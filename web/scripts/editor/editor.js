@@ -74,7 +74,7 @@ const attempt = (/** @type {(request: Request) => Promise<void>} */ act, isLocki
     await result.finally(() => request.signal.aborted || lock(false));
   });
 
-/** Saves the plant, and says so where `finish` leads. */
+/** Saves the plant, says so, and then calls `finish`. */
 const save = (/** @type {(plant: Plant) => void} */ finish) =>
   attempt(async (request) => {
     const texts = { name: name.text() ?? '', tag: tag.text() };

@@ -17,14 +17,14 @@ async function storedNames(/** @type {Request} */ request) {
 }
 
 /**
- * Sends a list in batches: `next` the next one, whether there was one; after a failure, the same one again, which is safe.
+ * Sends a list in batches. `next` sends the next one, or safely again the one that failed, and says whether there was one.
  *
  * @throws Error from `next` as `send` does; if the list cannot be read further
  * @param {Reading} reading
  * @param {boolean} isCheck whether nothing is stored
- * @param {(outcome: Outcome) => void} done what is told of each batch
+ * @param {(outcome: Outcome) => void} report what takes the outcome of each batch
  */
-export function listSender(reading, isCheck, done) {
+export function listSender(reading, isCheck, report) {
   const { list, layout, existing, idsFrom, skipsNames } = reading;
   let batches = /** @type {Iterator<Batch, undefined> | undefined} */ (undefined);
   const query = new URLSearchParams({ existing, check: `${isCheck}` });
@@ -38,7 +38,7 @@ export function listSender(reading, isCheck, done) {
     if (batch === undefined) return false;
     const options = { ...request, body: batch.lines, type: 'application/x-ndjson', has: 'records' };
     const response = batch.lines === '' ? undefined : await send('POST', `import?${query}`, options);
-    done(outcomeOf(batch, /** @type {Result | undefined} */ (response?.body)));
+    report(outcomeOf(batch, /** @type {Result | undefined} */ (response?.body)));
     sentLength += batch.size;
     batch = undefined;
     return true;

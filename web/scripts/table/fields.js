@@ -60,7 +60,7 @@ onClick('show-all', () => show({ order: view().order }));
 offerTags(tag, (chosen) => limit({ tag: chosen }));
 fill();
 
-/** Where nothing matches: what would, without the tag, or with one of the words or the beginning of the only one. */
+/** Where nothing matches, proposes what does: the text without the tag, one of its words, or the beginning of its only one. */
 function proposals() {
   const { name = '', order } = view();
   const words = wordsOf(name);

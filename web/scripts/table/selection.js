@@ -2,7 +2,7 @@
 import { redraw } from '../dom.js';
 import * as list from './plants.js';
 
-/* The rows of the table that are selected: those that have gone are not, and are again if they come back. */
+/* The selected rows of the table. A row that has gone is not selected, and is again if it comes back. */
 
 let ids = /** @type {Set<bigint>} */ (new Set());
 /** Where a range of rows begins. */

@@ -4,8 +4,8 @@ const address = new URL('.', location.href).href.replace(/\/$/, '');
 
 /** Puts the address of this page first among the servers: whoever can read the page can send requests there. */
 function withThisServer(description) {
-  const others = description.servers.filter(({ url }) => url !== address);
-  return { ...description, servers: [{ url: address }, ...others] };
+  const otherServers = description.servers.filter(({ url }) => url !== address);
+  return { ...description, servers: [{ url: address }, ...otherServers] };
 }
 
 function followColorScheme(dark) {
