@@ -22,7 +22,7 @@ export interface Repositories {
 /** Every implementation of the repository ports, or only that on Citus if the tests run on clusters. */
 export const implementations: [string, () => Promise<Repositories>][] =
   process.env.TEST_PROJECT === 'distributed'
-    ? [['Citus', citus]]
+    ? [['Citus', async () => onServer(await citusDatabase())]]
     : [
         ['the fake', fake],
         ['the embedded database', embedded],
@@ -44,10 +44,6 @@ async function embedded(): Promise<Repositories> {
 /** On the tests' server, unless the address of one is given. */
 export async function postgres(server?: string): Promise<Repositories> {
   return onServer(await migratedDatabase(server));
-}
-
-async function citus(): Promise<Repositories> {
-  return onServer(await citusDatabase());
 }
 
 function onServer({ url, drop, query }: Pick<TestDatabase, 'url' | 'drop' | 'query'>): Repositories {
