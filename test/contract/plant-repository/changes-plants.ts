@@ -4,8 +4,8 @@ import { is } from '../../support/plants/unchecked-plants.ts';
 import { type Open, opened } from './subject.ts';
 
 export function changesPlants(open: Open): void {
-  describe('replacing a plant', () => {
-    const { subject, plants, addAll } = opened(open);
+  describe('changing and deleting plants', () => {
+    const { subject, plants, instance, addAll, all } = opened(open);
     const old = (id: bigint): NewPlant => ({ id, name: 'Ficus', tag: 'old' });
 
     test.each<[string, bigint, Partial<NewPlant>]>([
@@ -41,7 +41,7 @@ export function changesPlants(open: Open): void {
       expect(await Promise.all([10n, 11n].map((id) => plants.find(id)))).toEqual([tagged, untagged]);
     });
 
-    test('creates none, and does not bring back a deleted one', async () => {
+    test('a change creates none, and does not bring back a deleted one', async () => {
       await plants.add(old(21n));
       await plants.remove(21n);
       for (const [id, found] of [
@@ -55,7 +55,7 @@ export function changesPlants(open: Open): void {
       }
     });
 
-    test('resolves to the same record if it is so already, unless it is excluded', async () => {
+    test('a change resolves to the same record if it is so already, unless it is excluded', async () => {
       await plants.add(old(22n));
       const { matches: known } = is(old(22n));
       for (const precondition of [undefined, {}, is({ ...old(22n), name: 'another' }), { matches: [], excludes: [] }]) {
@@ -64,38 +64,32 @@ export function changesPlants(open: Open): void {
       for (const excludes of ['any', known] as const)
         expect(await plants.replace(old(22n), { excludes })).toBe('unmet');
     });
-  });
 
-  describe('deleting a plant', () => {
-    const { subject, plants, instance, addAll, all } = opened(open);
-    const plant = (id: bigint): NewPlant => ({ id, name: 'Ficus', tag: 'old' });
-
-    test('resolves to its deletion, again and again, and finds and lists it no more', async () => {
-      await addAll([plant(100n), plant(101n)]);
-      expect(await plants.remove(100n, is(plant(100n)))).toBe('deleted');
+    test('a removal resolves to the deletion, again and again, and lists the plant no more', async () => {
+      await addAll([old(100n), old(101n)]);
+      expect(await plants.remove(100n, is(old(100n)))).toBe('deleted');
       for (const each of subject.instances) {
-        for (const condition of [undefined, is(plant(100n))])
-          expect(await each.remove(100n, condition)).toBe('deleted');
+        for (const condition of [undefined, is(old(100n))]) expect(await each.remove(100n, condition)).toBe('deleted');
         expect(await each.find(100n)).toBe('deleted');
         const range = { from: 100n, to: 101n };
-        expect(await each.list(range, 10)).toEqual({ plants: [plant(101n)], next: undefined });
-        expect((await each.list({ ...range, tag: 'old' }, 10)).plants).toEqual([plant(101n)]);
+        expect(await each.list(range, 10)).toEqual({ plants: [old(101n)], next: undefined });
+        expect((await each.list({ ...range, tag: 'old' }, 10)).plants).toEqual([old(101n)]);
         expect((await each.list({ ...range, tag: '' }, 10)).plants).toEqual([]);
       }
       expect(await subject.all()).not.toContainEqual(expect.objectContaining({ id: 100n }));
     });
 
-    test('resolves to nothing if there never was one, which can be created then', async () => {
+    test('a removal resolves to nothing if there never was one, which can be created then', async () => {
       expect(await plants.remove(110n)).toBeUndefined();
-      expect(await plants.remove(110n, is(plant(110n)))).toBeUndefined();
-      expect(await plants.add(plant(110n))).toBe('created');
+      expect(await plants.remove(110n, is(old(110n)))).toBeUndefined();
+      expect(await plants.add(old(110n))).toBe('created');
     });
 
-    test('keeps its id taken: no creation brings it back', async () => {
-      await plants.add(plant(120n));
+    test('a deleted plant keeps its id taken: no creation brings it back', async () => {
+      await plants.add(old(120n));
       await plants.remove(120n);
       const empty = { id: 120n, name: '', tag: '' };
-      for (const each of [plant(120n), { id: 120n, name: 'another' }, empty, { id: 120n, name: '' }]) {
+      for (const each of [old(120n), { id: 120n, name: 'another' }, empty, { id: 120n, name: '' }]) {
         expect(await plants.add(each)).toBe('deleted');
       }
       expect(await plants.find(120n)).toBe('deleted');
@@ -103,7 +97,7 @@ export function changesPlants(open: Open): void {
 
     test('deletes 600 at once, some of them twice and some that are not there', async () => {
       const ids = Array.from({ length: 600 }, (_, n) => 1_000n + BigInt(n));
-      await addAll(ids.filter((id) => id % 3n > 0n).map(plant));
+      await addAll(ids.filter((id) => id % 3n > 0n).map(old));
       const removed = await Promise.all([...ids, ...ids.toReversed()].map((id, n) => instance(n).remove(id)));
       const outcome = (id: bigint) => (id % 3n > 0n ? 'deleted' : undefined);
       expect(removed).toEqual([...ids, ...ids.toReversed()].map(outcome));
