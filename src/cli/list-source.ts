@@ -12,7 +12,7 @@ export interface ListOptions extends ColumnOptions {
   readonly sheet?: string | undefined;
 }
 
-/** Which option says what a list does not show. */
+/** The option that supplies what cannot be detected. */
 const ADVICE = {
   encoding: 'Give it as --encoding NAME.',
   sheet: 'Give it as --sheet NAME.',
@@ -21,7 +21,7 @@ const ADVICE = {
 };
 
 /**
- * Reads a whole list. `layout` is undefined if it has lines of JSON, and `description` says what was taken.
+ * Reads a whole list. `layout` is undefined if it has lines of JSON, and `description` says how the list was interpreted.
  *
  * @param file - for standard input
  * @throws Error that names the option which says what the list does not show
@@ -34,7 +34,7 @@ export async function readList(file: string, options: ListOptions, stop: AbortSi
     size += chunk.length;
     if (size > LIST_BYTES_MAX) break;
   }
-  /** @throws Error once the file has changed: the last record that was read may be half of one */
+  /** @throws Error once the file has changed: the last record that was read may be cut off */
   function refuseChanged(): void {
     const now = file === '-' ? undefined : statSync(file);
     if (!now?.isFile() || now.size === size) return;
@@ -73,8 +73,8 @@ function columnsOf({ header, names, id, name, tag }: Layout): string {
 }
 
 /**
- * Writes the records that were refused, if there are any, as they were, in UTF-8. A file of that name, which may be an earlier one
- * that has been corrected since, stays: then it is NAME.2.csv, NAME.3.csv and so on.
+ * Writes the refused records, if there are any, unchanged and in UTF-8. It overwrites nothing, since an earlier file may have
+ * been corrected: the next one is NAME.rejected.2.csv.
  *
  * @throws Error if they cannot be written; it shows them
  */

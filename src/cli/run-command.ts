@@ -22,7 +22,7 @@ export async function runCommand<Arguments>(
   try {
     const args = process.argv.slice(2);
     if (args.includes('--help') || args.includes('-h'))
-      console.log(`${usage}\n\nEvery command knows --help and --version.`);
+      console.log(`${usage}\n\nEvery command accepts --help and --version.`);
     else if (args.includes('--version')) console.log(manifest.version);
     else await run(parsedCommandLine(name, () => parse(args)));
   } catch (error) {

@@ -7,8 +7,8 @@ const FORM = 'be UTF-8, with lines like NAME=value, NAME="a value with #", NAME=
 const QUOTED = /^=[ \t]*("[^"]*"|'[^']*'|`[^`]*`)[ \t]*([ \t]#.*)?$/;
 
 /**
- * The process's environment, and what the file .env of its folder adds to it: an empty variable counts as not set. The
- * environment of the process itself stays as it is.
+ * The environment variables, completed by .env in the working directory. An empty variable counts as not set. `process.env`
+ * stays as it is.
  *
  * @throws Error, saying what to change, if the file cannot be read, or has a line that parseEnv would skip, cut or join
  * with others
@@ -22,14 +22,13 @@ export function environment(): NodeJS.ProcessEnv {
   // A line itself may be a token.
   if (wrongLines.length > 0) throw new Error(`.env must ${FORM}, unlike line ${wrongLines.join(', ')}`);
   const own = Object.entries(process.env).filter(([, value]) => value !== '');
-  // Line by line: parseEnv takes the line after `NAME= ` for its value.
+  // Each line is parsed alone: after `NAME= `, parseEnv would take the next line as the value.
   return Object.assign({}, ...lines.map((line) => parseEnv(line)), Object.fromEntries(own));
 }
 
 /**
- * Whether parseEnv takes the line for what it says. It skips what is no variable, so that `DATABASE_URL: ...` would start an
- * empty store, takes all lines up to the next quote into a value, and cuts `token#1`, whose first part would then be the
- * token.
+ * Whether parseEnv takes the line for what it says. It skips a line that is no assignment, so that `DATABASE_URL: ...` would
+ * start an empty store. It joins all lines up to a closing quote. It cuts `token#1` to `token`.
  */
 function isClear(line: string): boolean {
   if (/^[ \t]*(#|$)/.test(line)) return true;

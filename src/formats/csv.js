@@ -11,7 +11,7 @@ export function csvCell(/** @type {string} */ text, /** @type {string} */ separa
 }
 
 /**
- * A record, as it stands in a text that has it up to `end`. `row` counts records from 1, also blank ones. A cell is undefined if
+ * A record of a text; it ends before the offset `end`. `row` counts records from 1, also blank ones. A cell is undefined if
  * it is empty without quotes. `problem` says what is wrong with the quotes of the record.
  *
  * @typedef {{ row: number, raw: string, end: number, cells: (string | undefined)[], problem: 'open' | 'misplaced' | undefined }} Row
@@ -36,9 +36,9 @@ export function* rowsIn(text, separator, first = 0, firstRow = 1) {
   }
 }
 
-/** Cells of a record that are kept, as many as Excel has columns: a body of separators would take its size times eight. */
+/** The most cells kept of a record, as many as Excel has columns. A body of separators would take eight times its size. */
 const CELLS_MAX = 16_384;
-/** Characters of a cell whose quotes are no longer undone. */
+/** Characters of a cell. In longer ones, doubled quotes stay doubled. */
 const PLAIN_LENGTH_MAX = 64 * 1024;
 
 const [LINE_FEED, CARRIAGE_RETURN, QUOTE] = [0x0a, 0x0d, 0x22];

@@ -11,7 +11,7 @@ import { foldSpaces } from './records.js';
 /** A batch, and what became of it. @typedef {Batch & Counts & { refused: Refused[] }} Outcome */
 
 /** Records and characters of a request: few enough for slow connections, BODY_LIMIT and proxies. */
-const [RECORDS_MAX, CHARACTERS_MAX] = [1_000, 250_000];
+const [REQUEST_RECORDS_MAX, REQUEST_LENGTH_MAX] = [1_000, 250_000];
 
 /**
  * Puts records into batches.
@@ -34,7 +34,8 @@ export function* batchesOf(records, storedNames) {
       batch.plants.push(record);
       batch.lines += `${record.line}\n`;
     }
-    if (batch.plants.length + batch.problems.length < RECORDS_MAX && batch.lines.length < CHARACTERS_MAX) continue;
+    const count = batch.plants.length + batch.problems.length;
+    if (count < REQUEST_RECORDS_MAX && batch.lines.length < REQUEST_LENGTH_MAX) continue;
     yield batch;
     batch = empty();
   }

@@ -1,4 +1,4 @@
-/* The encodings of lists: what a list does not show, a person says. The command imports this folder, and the page gets it. */
+/* The encodings of lists. The user supplies what cannot be detected. The command imports this folder, and the page gets it. */
 
 /** An error that asks for an option, since the list does not show it. @param {'encoding' | 'sheet' | 'columns' | 'ids-from'} option @param {string} why */
 export const unclear = (option, why) => new Error(why, { cause: option });
@@ -18,7 +18,7 @@ const ENCODINGS =
   iso-8859-3 iso-8859-4 iso-8859-5 iso-8859-6 iso-8859-7 iso-8859-8 iso-8859-10 iso-8859-13 iso-8859-14 iso-8859-15
   iso-8859-16 koi8-u x-mac-cyrillic ibm866`.split(/\s+/);
 const SINGLE_BYTE = /^(windows|mac|iso-8859|koi8|x-mac|ibm)/;
-/** Which of them lists in a language have most often; windows-1252 in others. */
+/** The most common encoding of lists in each language; windows-1252 in others. */
 const LANGUAGES = Object.entries({
   'windows-1250': 'pl cs hu sk hr sl ro',
   'windows-1251': 'ru uk bg sr be',
@@ -26,13 +26,13 @@ const LANGUAGES = Object.entries({
   shift_jis: 'ja',
 });
 
-/** Which DOS writes behind a text. */
+/** The end-of-file mark of DOS (Ctrl-Z). */
 const END_OF_DOS = '\x1a';
 
 const decode = (/** @type {Uint8Array} */ bytes, encoding = 'utf-8') =>
   new TextDecoder(encoding, { fatal: true }).decode(bytes);
 
-/** The encodings that fit the first line which is not plain ASCII, and what it is in each; first that of the language. */
+/** The encodings in which the first line beyond ASCII is valid, with that line. The usual one of the language comes first. */
 export function fittingEncodings(/** @type {Uint8Array} */ bytes, language = 'en') {
   const at = bytes.findIndex((octet) => octet >= 0x80 || octet === 0 || octet === 0x1b);
   const start = bytes.lastIndexOf(0x0a, at) + 1;
@@ -85,7 +85,7 @@ export function decodeList(bytes, choice) {
 
 const lineAt = (/** @type {string} */ text, /** @type {number} */ at) => text.slice(0, at).split('\n').length;
 
-/** @throws Error if a list in an encoding of a single byte has UTF-8 beside other octets: then it is in both */
+/** @throws Error if some lines of a list in an encoding of a single byte are UTF-8, and others are not */
 function refuseMixed(/** @type {Uint8Array} */ bytes, /** @type {string} */ encoding) {
   const utf8 = new TextDecoder().decode(bytes);
   for (const { 0: run, index } of utf8.matchAll(/(?<![^\0-\x7f])[^\0-\x7f\uFFFD]+(?![^\0-\x7f])/g)) {

@@ -14,7 +14,7 @@ const ONE_AT_A_TIME = 'a connection takes one request at a time; sending the sam
 interface Connection {
   /** The newest response that the app has. */
   response: ServerResponse | undefined;
-  /** How many requests have arrived behind one in progress. Once there is one, neither it nor later ones have an effect. */
+  /** How many requests have arrived behind one in progress. After the first, no request of the connection is executed. */
   behind: number;
 }
 
@@ -86,7 +86,7 @@ export function connections(handle: RequestListener, log: Logger, observer?: Req
         response.setHeader('Connection', 'close');
         response.req.emit('error', error);
       }
-      // A client would take another response for that to the request in progress, or for a second one to it.
+      // The client would take this error for the response to the request in progress, or for a second one to it.
       else socket.destroy();
     },
 
@@ -134,7 +134,7 @@ function parserError(code: string | undefined): HttpError {
   return new HttpError(code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 'request_too_slow' : 'malformed_request');
 }
 
-/** A response is in progress until the system has its last byte: a client that has read that may send the next request. */
+/** A response is in progress until the operating system has its last byte: then the client may send its next request. */
 function isInProgress(response: ServerResponse | undefined): response is ServerResponse {
   return response !== undefined && !response.writableFinished;
 }

@@ -4,7 +4,7 @@ import { SchemaError } from './failures.ts';
 
 /*
  * The position of the server in the history of transactions, as SQL over the one row of change_feed. `where single = 1` tells
- * the planner that it is one: it would expect a thousand, and compile the statement by JIT.
+ * the planner that there is one row. Otherwise it expects a thousand, and compiles the statement by JIT.
  */
 
 /**
@@ -17,8 +17,8 @@ const SETTLED = sql<bigint>`pg_snapshot_xmin(pg_current_snapshot())::text::bigin
 const NEXT = sql<bigint>`pg_snapshot_xmax(pg_current_snapshot())::text::bigint + shift`;
 
 /**
- * Whether no row is ahead of the server: readers past such a row would never see what is written now. A restore can change
- * that at any time; the index is the last of its steps.
+ * Whether no row is ahead of the server: readers past such a row would never see what is written now. A restore can break
+ * this at any time. It creates the index last, so a missing index means that it has not finished.
  */
 const IS_INTACT = sql<boolean>`to_regclass('plants_by_change') is not null
   and greatest(purged_changed, (select max(changed) from plants)) < ${NEXT}`;
@@ -79,8 +79,8 @@ const NO_ROW = 'the table change_feed has no row: run npm run migrate';
 
 /**
  * Servers that are promoted or restored independently may number their timelines alike. So each timeline gets an identity of
- * its own: a random one in `store`, whose epoch is the key in `recorded`. A server that has both columns from another
- * timeline lacks its own key.
+ * its own: a random one in `store`, whose epoch is the key in `recorded`. If both columns come from another timeline,
+ * `recorded` has no key of this server.
  *
  * @param store the column before the update; `store` in EPOCH is the new one
  */

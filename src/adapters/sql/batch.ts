@@ -1,26 +1,26 @@
 import { PlantStoreError } from '../../domain/errors.ts';
 
 export interface BatchOptions {
-  /** The size of a list, at most, unless its first item alone is larger; 256 by default. */
+  /** The largest size of a list, though a single item may exceed it; 256 by default. */
   readonly maxSize?: number;
   /** Lists that the store has at once, at most. */
   readonly maxRunning: number;
-  /** Milliseconds until an item is given up. */
+  /** Milliseconds until an item is abandoned. */
   readonly timeout: number;
 }
 
 /** A caller that waits for the outcome of an item. The outcomes of the items of a list may come in any order. */
 export interface Call<Item, Result> {
   readonly item: Item;
-  /** When the item is given up, as performance.now() counts. The last one of a list has the latest time. */
+  /** When the item is abandoned, as performance.now() counts. The last one of a list has the latest time. */
   readonly until: number;
   readonly resolve: (result: Result) => void;
   readonly reject: (error: unknown) => void;
 }
 
 /**
- * A second list starts beside a running one once `times` as many items wait as the running one has, and at least `min`. The
- * service handles the requests of one list while the other one runs. If both were equally long, they would be shorter.
+ * A second list starts beside a running one when at least `min` items wait, and `times` as many as the running list has. The
+ * service handles the requests of one list while the other one runs. With `times: 1`, lists would stay short.
  */
 const SECOND_LIST = { times: 2, min: 16 };
 
@@ -35,12 +35,12 @@ const TIMED_OUT = new PlantStoreError('store_unavailable', 'the store has not re
 
 /**
  * Collects items that arrive one by one into lists: one statement and one commit for all that arrived meanwhile. Items that
- * arrive while a list runs form the next one, which starts when the running one is done or slow. Beside one running list, the
- * next one also starts once it has twice as many items; beside several, once it is full. So an item starts at once if no
- * list is running, no item waits for a list to fill, and lists grow with the load.
+ * arrive while a list runs form the next one, which starts when the running one is done or slow. It also starts beside one
+ * running list as SECOND_LIST says, and beside several once it is full. So an item starts at once if no list is running, no
+ * item waits for a list to fill, and lists grow with the load.
  *
- * @param run calls `take` when it can start, gets the same list each time, settles its calls, and resolves once the next
- * list may take its place
+ * @param run runs a list. It calls `take` once it can start, and each call returns the same list. It settles every item, and
+ * resolves when the next list may start
  * @param sizeOf returns the size of an item; 1 by default
  * @returns a function that rejects with PlantStoreError `store_unavailable` if an item has no outcome in time
  */

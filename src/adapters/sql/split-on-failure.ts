@@ -17,7 +17,7 @@ export function splitOnFailure<Item>(
 }
 
 /** Reads for the items of a list, or of parts of it if one item may have made the statement fail for the others. */
-export async function readList<Item, Result>(
+export async function readItems<Item, Result>(
   executor: Executor,
   list: readonly Call<Item, Result>[],
   read: (session: Session, items: readonly Item[]) => Promise<readonly Result[]>,
@@ -33,5 +33,5 @@ export async function readList<Item, Result>(
   }
   const parts = splitOnFailure(list, outcome.failure);
   if (parts === undefined) for (const { reject } of list) reject(outcome.failure.error);
-  else for (const part of parts) void readList(executor, part, read);
+  else for (const part of parts) void readItems(executor, part, read);
 }

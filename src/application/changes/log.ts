@@ -18,9 +18,9 @@ interface Changes {
   readonly changes: readonly Change[];
   /** Where to continue. Opaque, without characters that a URL or JSON would escape. */
   readonly next: string;
-  /** Whether no more can be read, except what an open transaction holds back: a first walk is complete. */
+  /** Whether nothing more can be read now: a consumer that began at the start has then seen every plant. */
   readonly atEnd: boolean;
-  /** How long an open transaction has held back what came after it, if that is long. */
+  /** Seconds for which an open transaction has held back later rows; absent if that is short. */
   readonly heldBackSeconds?: number;
 }
 
@@ -37,9 +37,9 @@ interface ChangesQuery {
 /** The log of changes, as its consumers and webhooks see it: the rows in the order in which they were last written. */
 export interface ChangeLog extends ReadEntries {
   /**
-   * Reads the newest state of each plant that was created, changed or deleted after a position, or at all, in an order that
-   * never changes: at most `limit` of them. Nothing is ever left out. Without news, it waits for a change, and resolves to
-   * none at the end of `wait`, at the signal, or at shutdown.
+   * Reads the newest state of up to `limit` plants that were created, changed or deleted after a position, in an order that
+   * never changes. Without a position, it begins with the first change. Nothing is ever left out. Without news, it waits for
+   * a change, and resolves to none at the end of `wait`, at the signal, or at shutdown.
    *
    * Rejects with PlantStoreError `unknown_position` if the position is not valid, `cursor_expired` if changes after it may be
    * missing, `changes_unavailable` if the store has no such order, `store_unavailable` if it cannot respond in time.

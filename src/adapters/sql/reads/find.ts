@@ -4,7 +4,7 @@ import type { Stored } from '../../../domain/plant.ts';
 import { type BatchOptions, batch } from '../batch.ts';
 import { type PlantRow, storedIn } from '../plant-rows.ts';
 import type { Executor } from '../run.ts';
-import { readList } from '../split-on-failure.ts';
+import { readItems } from '../split-on-failure.ts';
 import { statement } from '../statement.ts';
 
 /** Finds plants by their ids. Those that are wanted at the same time share a statement. */
@@ -17,7 +17,7 @@ export function plantFinder(executor: Executor, options: BatchOptions): PlantRep
 
   return batch<bigint, Stored>(
     (take) =>
-      readList(executor, take(), async (session, ids) => {
+      readItems(executor, take(), async (session, ids) => {
         const rows = await selectPlants(session, { ids });
         const plants = new Map(rows.map((row) => [row.id, storedIn(row)]));
         return ids.map((id) => plants.get(id));

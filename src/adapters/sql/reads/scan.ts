@@ -3,7 +3,7 @@ import { type BatchOptions, batch } from '../batch.ts';
 import type { Session } from '../dialect.ts';
 import { type PlantRow, plantIn } from '../plant-rows.ts';
 import type { Executor, LaneName } from '../run.ts';
-import { readList } from '../split-on-failure.ts';
+import { readItems } from '../split-on-failure.ts';
 import type { PartResult } from '../statement.ts';
 import { type ScanStatements, type ScanValues, scanStatements } from './scan-statements.ts';
 
@@ -41,7 +41,7 @@ export function plantScanner(executor: Executor, options: BatchOptions) {
     }
 
     const shared = batch<ScanValues, PartResult<PlantRow>>(
-      (take) => readList(executor, take(), readPages),
+      (take) => readItems(executor, take(), readPages),
       { ...options, maxSize: PAGES_ROWS_MAX },
       ({ count }) => count,
     );

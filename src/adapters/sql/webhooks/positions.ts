@@ -9,7 +9,7 @@ import { type EndpointRow, isDue, noFailure, selectEndpoints } from './endpoints
 
 type LeaseKey = Pick<Lease, 'endpoint' | 'holder'>;
 
-/** A row whose lease was taken, or that was parked: then it has no holder. */
+/** A row that this statement has leased or parked. A parked row has no holder. */
 interface LeaseRow extends Pick<EndpointRow, 'endpoint' | 'holder'>, Position {
   readonly failures: number | bigint;
   readonly failing_for: number | bigint | null;
@@ -19,8 +19,8 @@ interface LeaseRow extends Pick<EndpointRow, 'endpoint' | 'holder'>, Position {
 type HeldLease = readonly [endpoint: string, holder: string | null, changed: bigint, id: bigint];
 
 /**
- * Takes and renews leases. If the stored position is behind that of the held lease, the database was set back, and a fresh
- * holder begins there. Locked rows keep their lease. A lease that expires later than a lease time from now is of another clock.
+ * Takes and renews leases. If the stored position is behind that of the held lease, the database was restored, and a fresh
+ * holder begins there. Locked rows keep their lease. A lease that ends more than its time from now is of a clock ahead, and free.
  */
 const takeLease = statement<{ leases: readonly HeldLease[]; fresh: string; time: number }, LeaseRow>(
   (parameter, dialect) => {
@@ -55,7 +55,7 @@ const takeLease = statement<{ leases: readonly HeldLease[]; fresh: string; time:
 const isHeld = (endpoint: RawBuilder<string>, holder: RawBuilder<string>) =>
   sql`endpoint = ${endpoint} and cast(holder as text) = ${holder}`;
 
-/** Moves a position. If neither this nor the new one is stored, the statement runs late, or the table was restored. */
+/** Moves a position if the old or the new one is stored. Otherwise the statement runs late, or the table was restored. */
 const advanceLease = statement<LeaseKey & Position & { fromChanged: bigint; fromId: bigint }, unknown>(
   (parameter, dialect) => {
     const position = { changed: parameter('changed'), id: parameter('id') };
@@ -137,7 +137,7 @@ export function webhookPositions(
 /**
  * @param mine the holder under which this process had the lease; undefined if it had none
  * @param row the row as it is after that; undefined if there is none
- * @returns undefined if the lease goes on as it was, or is not to be had
+ * @returns undefined if the lease is unchanged, or not available
  */
 function outcomeOf(
   mine: string | undefined,

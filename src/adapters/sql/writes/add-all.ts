@@ -7,7 +7,7 @@ import type { Write, Written } from './phases.ts';
 import type { WriteList } from './write.ts';
 
 /** Plants in one statement: as many as clients send in a request, so that few commits wait for the disk. */
-const LIST_PLANTS_MAX = 1_000;
+const STATEMENT_PLANTS_MAX = 1_000;
 
 /**
  * Adds lists of plants in the background, one statement after another.
@@ -32,8 +32,8 @@ export function listAdder(write: WriteList, { timeout }: Pick<BatchOptions, 'tim
 
   return async (plants, replaces) => {
     const stored: Stored[] = [];
-    for (let start = 0; start < plants.length; start += LIST_PLANTS_MAX)
-      stored.push(...(await addPart(plants.slice(start, start + LIST_PLANTS_MAX), replaces)));
+    for (let start = 0; start < plants.length; start += STATEMENT_PLANTS_MAX)
+      stored.push(...(await addPart(plants.slice(start, start + STATEMENT_PLANTS_MAX), replaces)));
     return stored;
   };
 }

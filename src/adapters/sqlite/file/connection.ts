@@ -7,10 +7,10 @@ const SQLITE_VERSION_MIN = '3.51.3';
 
 /**
  * Opens a file as every connection of this program must: each commit is synced, and SQLite makes no checkpoint of its own
- * except when the last connection closes. Nothing waits for the lock of another process.
+ * except when the last connection closes. A locked file fails at once with SQLITE_BUSY.
  *
- * @param prepare if it throws, the connection is closed, unless a sync has failed: the checkpoint at its end would then rely
- * on what the disk may lack
+ * @param prepare if it throws, the connection is closed, except after a failed sync: to close it makes a checkpoint, which
+ * would read pages that the disk may not have
  */
 export function openConnection(path: string, prepare = (_: DatabaseSync) => {}): DatabaseSync {
   const { sqlite = '' } = process.versions;
@@ -57,7 +57,7 @@ export async function onceFree<T>(work: () => T, stop?: AbortSignal): Promise<T>
   }
 }
 
-/** More consecutive marks than any writing has (UAX 15 section 13): the time to normalize them grows with their square. */
+/** More combining marks in a row than any script uses (UAX 15 section 13). To normalize n of them takes time n². */
 const MANY_MARKS = /\p{M}{31}/u;
 
 /**
