@@ -49,6 +49,22 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/changes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["listChanges"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/plants/{id}": {
         parameters: {
             query?: never;
@@ -75,22 +91,6 @@ export interface paths {
         get?: never;
         put?: never;
         post: operations["importPlants"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/changes": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get: operations["listChanges"];
-        put?: never;
-        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -141,6 +141,17 @@ export interface components {
             tags: components["schemas"]["TagCount"][];
             next?: string;
         };
+        Deletion: {
+            id: bigint;
+            deleted: true;
+        };
+        Change: components["schemas"]["NewPlant"] | components["schemas"]["Deletion"];
+        Changes: {
+            changes: components["schemas"]["Change"][];
+            next: string;
+            atEnd: boolean;
+            heldBackSeconds?: number;
+        };
         ChangedPlant: {
             id?: bigint;
             name: string;
@@ -164,17 +175,6 @@ export interface components {
             ignored: string[];
             records: number;
             changes?: components["schemas"]["Replacement"][];
-        };
-        Deletion: {
-            id: bigint;
-            deleted: true;
-        };
-        Change: components["schemas"]["NewPlant"] | components["schemas"]["Deletion"];
-        Changes: {
-            changes: components["schemas"]["Change"][];
-            next: string;
-            atEnd: boolean;
-            heldBackSeconds?: number;
         };
         Error: {
             error: number;
@@ -335,6 +335,41 @@ export interface operations {
             503: components["responses"]["Error"];
         };
     };
+    listChanges: {
+        parameters: {
+            query?: {
+                after?: string;
+                limit?: number;
+                wait?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    Allow?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Changes"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Error"];
+            403: components["responses"]["Error"];
+            406: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            410: components["responses"]["Error"];
+            417: components["responses"]["Error"];
+            431: components["responses"]["Error"];
+            500: components["responses"]["Error"];
+            501: components["responses"]["Error"];
+            503: components["responses"]["Error"];
+        };
+    };
     findPlant: {
         parameters: {
             query?: never;
@@ -484,41 +519,6 @@ export interface operations {
             417: components["responses"]["Error"];
             431: components["responses"]["Error"];
             500: components["responses"]["Error"];
-            503: components["responses"]["Error"];
-        };
-    };
-    listChanges: {
-        parameters: {
-            query?: {
-                after?: string;
-                limit?: number;
-                wait?: number;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            200: {
-                headers: {
-                    Allow?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Changes"];
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Error"];
-            403: components["responses"]["Error"];
-            406: components["responses"]["Error"];
-            408: components["responses"]["Error"];
-            410: components["responses"]["Error"];
-            417: components["responses"]["Error"];
-            431: components["responses"]["Error"];
-            500: components["responses"]["Error"];
-            501: components["responses"]["Error"];
             503: components["responses"]["Error"];
         };
     };
