@@ -62,11 +62,10 @@ function readRecord(/** @type {string} */ text, /** @type {string} */ separator,
     let end = quoted;
     for (let code = text.charCodeAt(end); end < text.length; code = text.charCodeAt(++end))
       if (code === between || code === LINE_FEED || code === CARRIAGE_RETURN) break;
-    if (quoted > at && end > quoted) problem = 'misplaced';
-    if (cells.length < CELLS_MAX) {
-      const cell = quoted > at ? text.slice(at + 1, quoted - 1) : end > at ? text.slice(at, end) : undefined;
-      cells.push(quoted > at && quoted - at < PLAIN_LENGTH_MAX ? cell?.replaceAll('""', '"') : cell);
-    }
+    const isQuoted = quoted > at;
+    if (isQuoted && end > quoted) problem = 'misplaced';
+    if (cells.length < CELLS_MAX)
+      cells.push(isQuoted ? undoubled(text.slice(at + 1, quoted - 1)) : text.slice(at, end) || undefined);
     if (text.charCodeAt(end) === between) {
       at = end;
       continue;
@@ -75,3 +74,5 @@ function readRecord(/** @type {string} */ text, /** @type {string} */ separator,
     return { cells, end: Math.min(end + 1, text.length), problem };
   }
 }
+
+const undoubled = (/** @type {string} */ cell) => (cell.length > PLAIN_LENGTH_MAX ? cell : cell.replaceAll('""', '"'));
