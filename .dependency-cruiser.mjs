@@ -110,6 +110,7 @@ export default {
       },
       to: { path: '^(node:)?(timers|perf_hooks|worker_threads|child_process|cluster)$' },
     },
+    { name: 'changes-know-no-webhooks', severity: 'error', from: { path: '/changes/' }, to: { path: '/webhooks/' } },
     { name: 'no-circle', severity: 'error', from: {}, to: { circular: true } },
     { name: 'nothing-missing', severity: 'error', from: {}, to: { couldNotResolve: true } },
   ],

@@ -9,15 +9,10 @@ import { endpointStates, webhookEndpoints } from '../../src/adapters/sql/webhook
 import { enterEndpoints } from '../../src/adapters/sql/webhooks/endpoints.ts';
 import { webhookPositions } from '../../src/adapters/sql/webhooks/positions.ts';
 import { problemsIn } from '../../src/adapters/sqlite/readiness.ts';
+import type { ChangeLog } from '../../src/application/changes/log.ts';
 import { BACKLOG_ROWS_MAX } from '../../src/application/maintenance.ts';
 import type { Position } from '../../src/application/ports.ts';
-import type {
-  DeliveryFailure,
-  KeepPositions,
-  Lease,
-  LeaseOutcome,
-  ReadEntries,
-} from '../../src/application/webhooks/ports.ts';
+import type { DeliveryFailure, KeepPositions, Lease, LeaseOutcome } from '../../src/application/webhooks/ports.ts';
 import { MIN_INT64 } from '../../src/domain/plant.ts';
 import { observed, openTransaction } from '../support/disturbances.ts';
 import { embeddedPlants, openEmbedded } from '../support/embedded-store.ts';
@@ -127,7 +122,7 @@ async function taken(store: Pick<Webhooks, 'take'>, milliseconds = MINUTE): Prom
   return lease;
 }
 
-const idsAfter = async ({ plants }: { plants: Pick<ReadEntries, 'readEntries'> }, position: Position) =>
+const idsAfter = async ({ plants }: { plants: Pick<ChangeLog, 'readEntries'> }, position: Position) =>
   (await plants.readEntries(position)).entries.map(({ id }) => id);
 
 describe.each<[string, () => Promise<Webhooks | ReturnType<typeof webhooksInFile>>]>([

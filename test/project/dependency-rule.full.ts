@@ -45,6 +45,7 @@ test('every forbidden import is reported', async () => {
     ['tooling-serves-tests-and-bench', 'tooling/with-test.ts', `import '../test/one.ts';`],
     ['no-time-but-what-the-simulation-replaces', 'src/adapters/sql/with-thread.ts', `import 'node:worker_threads';`],
     ['no-time-but-what-the-simulation-replaces', 'src/adapters/sqlite/with-timer.ts', `import 'node:timers';`],
+    ['changes-know-no-webhooks', 'src/application/changes/with-webhooks.ts', `import '../webhooks/ports.ts';`],
     ['no-circle', 'src/adapters/http/circle-one.ts', `import './circle-two.ts';`],
     ['nothing-missing', 'src/with-nothing.ts', `import './nothing.ts';`],
   ];

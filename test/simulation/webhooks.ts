@@ -1,6 +1,7 @@
 import { isAfter } from '../../src/application/changes/cursor.ts';
+import type { Delivery } from '../../src/application/webhooks/deliver-to-endpoint.ts';
 import { deliverWebhooks } from '../../src/application/webhooks/deliver-webhooks.ts';
-import type { DeliveryObserver, KeepPositions, ReadEntries, Send } from '../../src/application/webhooks/ports.ts';
+import type { DeliveryObserver, KeepPositions, Send } from '../../src/application/webhooks/ports.ts';
 import { PlantStoreError } from '../../src/domain/errors.ts';
 import type { State } from '../support/linearizability.ts';
 import { type Process, randomOf, simulation } from './kernel.ts';
@@ -105,7 +106,7 @@ export function webhookReceivers(run: Run, table: Table, database: MemoryDatabas
   return {
     names,
     /** @returns a function that ends it */
-    deliver(process: Process, feed: ReadEntries, positions: KeepPositions): () => void {
+    deliver(process: Process, feed: Delivery['feed'], positions: KeepPositions): () => void {
       const end = new AbortController();
       const observer: DeliveryObserver = {
         delivered() {},

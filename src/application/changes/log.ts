@@ -1,8 +1,8 @@
 import type { NewPlant } from '../../domain/plant.ts';
-import type { EndpointState, LogEntry, ReadEntries } from '../webhooks/ports.ts';
+import type { Position } from '../ports.ts';
 import { decodeCursor, encodeCursor, isAfter, nextCursor, START } from './cursor.ts';
 import { heldBackTime, LONG_SECONDS_MIN } from './held-back.ts';
-import type { LogEnd, LogReader } from './ports.ts';
+import type { LogEnd, LogEntry, LogReader, Progress } from './ports.ts';
 import { logTimes } from './times.ts';
 import { changeWatch } from './watch.ts';
 
@@ -35,7 +35,7 @@ interface ChangesQuery {
 }
 
 /** The log of changes, as its consumers and webhooks see it: the rows in the order in which they were last written. */
-export interface ChangeLog extends ReadEntries {
+export interface ChangeLog {
   /**
    * Reads the newest state of up to `limit` plants that were created, changed or deleted after a position, in an order that
    * never changes. Without a position, it begins with the first change. Nothing is ever left out. Without news, it waits for
@@ -45,6 +45,16 @@ export interface ChangeLog extends ReadEntries {
    * missing, `changes_unavailable` if the store has no such order, `store_unavailable` if it cannot respond in time.
    */
   readChanges(query: ChangesQuery): Promise<Changes>;
+  /**
+   * Reads the newest states of some hundreds of plants that have changed after a position, each plant once, in the order of
+   * the log. Only rows that no open transaction can precede any more are returned. Rejects with PlantStoreError
+   * `store_unavailable` if the store cannot respond now.
+   *
+   * @returns the entries and the epoch of their positions
+   */
+  readEntries(after: Position): Promise<{ readonly epoch: string; readonly entries: readonly LogEntry[] }>;
+  /** Resolves once there may be entries after a position, a minute later at the latest, or at the signal. */
+  awaitEntries(after: Position, signal: AbortSignal): Promise<void>;
   /** Must be called after each write: readers who wait learn of it at once. */
   announce(): void;
   /** Ends all waits, and begins no more. */
@@ -52,7 +62,7 @@ export interface ChangeLog extends ReadEntries {
   /** Seconds for which an open transaction has held back the log; may reject, or take long. */
   heldBack(): Promise<number>;
   /** As `logTimes` does. */
-  trackEndpoint(state: EndpointState): number;
+  trackEndpoint(progress: Progress): number;
 }
 
 export function changeLog(reader: LogReader): ChangeLog {
@@ -96,7 +106,7 @@ export function changeLog(reader: LogReader): ChangeLog {
     return seconds > LONG_SECONDS_MIN ? { ...page, heldBackSeconds: Math.floor(seconds) } : page;
   };
 
-  const readEntries: ReadEntries['readEntries'] = async (after) => {
+  const readEntries: ChangeLog['readEntries'] = async (after) => {
     const { end, rows } = await reader.page(after, PAGE_ENTRIES);
     return { epoch: observe(end).epoch, entries: rows };
   };

@@ -1,5 +1,19 @@
+import type { NewPlant } from '../../domain/plant.ts';
 import type { Position } from '../ports.ts';
-import type { LogEntry } from '../webhooks/ports.ts';
+
+/** A row of the log, and its position. */
+export interface LogEntry extends Position {
+  /** The newest state of a plant. */
+  readonly stored: NewPlant | 'deleted';
+}
+
+/** How far an endpoint has acknowledged the log. */
+export interface Progress {
+  readonly endpoint: string;
+  readonly position: Position;
+  /** The last row of the log. */
+  readonly end: Position;
+}
 
 /** The end of the log, as one snapshot shows it. */
 export interface LogEnd {

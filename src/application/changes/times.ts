@@ -1,6 +1,6 @@
 import type { Position } from '../ports.ts';
-import type { EndpointState } from '../webhooks/ports.ts';
 import { isAfter } from './cursor.ts';
+import type { Progress } from './ports.ts';
 
 /** The least distance between two marks, in milliseconds and as a fraction of their age. */
 const SPACING_MS_MIN = 1_000;
@@ -33,7 +33,7 @@ export function logTimes() {
   return {
     note,
     /** Records a state that was just read. @returns the seconds for which the oldest unacknowledged plant has waited */
-    trackEndpoint({ endpoint, position, end }: Omit<EndpointState, 'isParked'>): number {
+    trackEndpoint({ endpoint, position, end }: Progress): number {
       note(end);
       const before = endpoints.get(endpoint);
       const isSetBack = before !== undefined && isAfter(before.position, position);

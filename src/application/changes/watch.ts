@@ -98,7 +98,7 @@ export function changeWatch(probe: () => Promise<LogEnd | undefined>) {
       const reader = { position: cursor.position, isNews: (end: LogEnd) => isNews(cursor, end), interval: INTERVAL_MS };
       return wait(reader, milliseconds, signal);
     },
-    /** As `ReadEntries.awaitEntries` of webhooks, whose positions belong to no epoch. */
+    /** As `ChangeLog.awaitEntries`, whose positions belong to no epoch. */
     async awaitEntries(position: Position, signal: AbortSignal): Promise<void> {
       const isBehind = (end: LogEnd) => isAfter(end.position, position);
       await wait({ position, isNews: isBehind, interval: WEBHOOKS_INTERVAL_MS }, WEBHOOKS_WAIT_MS, signal);

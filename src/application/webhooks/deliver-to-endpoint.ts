@@ -1,19 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { ChangeLog } from '../changes/log.ts';
+import type { LogEntry } from '../changes/ports.ts';
 import type { Position } from '../ports.ts';
-import type {
-  DeliveryFailure,
-  DeliveryObserver,
-  KeepPositions,
-  Lease,
-  LogEntry,
-  Message,
-  ReadEntries,
-  Send,
-  SendError,
-} from './ports.ts';
+import type { DeliveryFailure, DeliveryObserver, KeepPositions, Lease, Message, Send, SendError } from './ports.ts';
 
 export interface Delivery {
-  readonly feed: ReadEntries;
+  readonly feed: Pick<ChangeLog, 'readEntries' | 'awaitEntries'>;
   readonly positions: Pick<KeepPositions, 'advance' | 'fail' | 'release'>;
   readonly send: Send;
   /** Must be called before each wave of requests to an endpoint. Returns how many may begin at the same time. */

@@ -1,24 +1,6 @@
 import type { NewPlant } from '../../domain/plant.ts';
+import type { Progress } from '../changes/ports.ts';
 import type { Position } from '../ports.ts';
-
-/** A row of the feed, and its position. */
-export interface LogEntry extends Position {
-  /** The newest state of a plant. No webhook announces a deletion. */
-  readonly stored: NewPlant | 'deleted';
-}
-
-/** Each method MUST reject with PlantStoreError `store_unavailable` if the store cannot respond now. */
-export interface ReadEntries {
-  /**
-   * Reads the newest states of some hundreds of plants that have changed after a position, each plant once, in the order of
-   * the feed. Only rows that no open transaction can precede any more are returned.
-   *
-   * @returns the entries and the epoch of their positions
-   */
-  readEntries(after: Position): Promise<{ readonly epoch: string; readonly entries: readonly LogEntry[] }>;
-  /** Resolves once there may be entries after a position, a minute later at the latest, or at the signal. */
-  awaitEntries(after: Position, signal: AbortSignal): Promise<void>;
-}
 
 /** The temporary right to deliver to an endpoint, and the progress of that. */
 export interface Lease {
@@ -51,7 +33,7 @@ export interface DeliveryFailure {
  */
 export type LeaseOutcome = Lease | 'renewed' | 'lost';
 
-/** Keeps the position of each endpoint. Each method MUST reject as ReadEntries does. */
+/** Keeps the position of each endpoint. Each method MUST reject with `store_unavailable` if the store cannot respond now. */
 export interface KeepPositions {
   /**
    * Takes and renews the leases of all endpoints, for so many milliseconds. A lease that is in use for a moment may have no
@@ -72,7 +54,7 @@ export interface KeepPositions {
   release(leases: readonly Lease[]): Promise<void>;
 }
 
-/** A plant to announce. */
+/** A plant to announce. No deletion is announced. */
 export interface Message extends Position {
   readonly epoch: string;
   readonly plant: NewPlant;
@@ -103,10 +85,6 @@ export interface DeliveryObserver {
 }
 
 /** The state of the delivery to an endpoint, for operators. */
-export interface EndpointState {
-  readonly endpoint: string;
-  readonly position: Position;
-  /** The last row of the feed. */
-  readonly end: Position;
+export interface EndpointState extends Progress {
   readonly isParked: boolean;
 }

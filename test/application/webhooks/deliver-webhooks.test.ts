@@ -1,8 +1,9 @@
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
+import type { LogEntry } from '../../../src/application/changes/ports.ts';
 import type { Position } from '../../../src/application/ports.ts';
 import { type Delivery, deliverToEndpoint } from '../../../src/application/webhooks/deliver-to-endpoint.ts';
-import type { DeliveryFailure, Lease, LogEntry, Message, SendError } from '../../../src/application/webhooks/ports.ts';
+import type { DeliveryFailure, Lease, Message, SendError } from '../../../src/application/webhooks/ports.ts';
 
 /* What one endpoint gets, and when it is tried again. Several instances, leases, kills and clocks: test/simulation. */
 

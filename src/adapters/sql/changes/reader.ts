@@ -1,8 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { START } from '../../../application/changes/cursor.ts';
-import type { LogEnd, LogReader } from '../../../application/changes/ports.ts';
+import type { LogEnd, LogEntry, LogReader } from '../../../application/changes/ports.ts';
 import type { Position } from '../../../application/ports.ts';
-import type { LogEntry } from '../../../application/webhooks/ports.ts';
 import { type Dialect, type LogState, requireOneServer, type Session } from '../dialect.ts';
 import { type PlantRow, storedIn } from '../plant-rows.ts';
 import type { Run } from '../run.ts';
