@@ -28,7 +28,7 @@ interrupted by Ctrl-C, by SIGTERM.
 Example: npm run purge -- --deleted-before 90d`;
 
 /** Seconds after which a statement that was given up is taken to have run or ended: nobody can know it. */
-const SAFE_AGE_S = 3_600;
+const AGE_S_MIN = 3_600;
 
 const NONE = 'no such plant was deleted at least an hour ago (see --help)';
 
@@ -48,7 +48,7 @@ function purgeArguments(args: string[]) {
   if (count === undefined) throw new Error('--deleted-before must be a time like 90d, 12h or 90m');
   const id = idText === undefined ? undefined : decimalId.parse(idText);
   if (id?.toString() !== idText) throw new Error(`--id must be ${decimalId.mustBe}; write a negative one as --id=-1`);
-  return { minAge: Math.max(Number(count) * (UNITS_IN_S[unit] ?? 0), SAFE_AGE_S), id, isConfirmed };
+  return { minAge: Math.max(Number(count) * (UNITS_IN_S[unit] ?? 0), AGE_S_MIN), id, isConfirmed };
 }
 
 async function run({ isConfirmed, ...selection }: PurgeSelection & { readonly isConfirmed: boolean }): Promise<void> {

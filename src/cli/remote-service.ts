@@ -12,7 +12,7 @@ import { visible } from '../formats/shown.ts';
 import { say } from '../runtime/say.ts';
 
 /** Milliseconds that a request may take, and for which it is sent again. */
-const PATIENCE_MS = 60_000;
+const ATTEMPT_MS_MAX = 60_000;
 
 /** How many stored plants have their names compared with those of a list, at most. */
 const NAMES_MAX = 200_000;
@@ -52,7 +52,7 @@ export function remoteService(stop: AbortSignal): Send {
   /** `isOurs` says that the response is JSON, unlike those of proxies. */
   async function sendOnce(path: string, body: string | undefined) {
     const method = body === undefined ? 'GET' : 'POST';
-    const signal = AbortSignal.timeout(PATIENCE_MS);
+    const signal = AbortSignal.timeout(ATTEMPT_MS_MAX);
     const response = await request(url + path, { dispatcher, method, headers, body: body ?? null, signal });
     const { statusCode: status, headers: responseHeaders } = response;
     const isOurs = /^application\/(json|x-ndjson)/.test(`${responseHeaders['content-type']}`);
@@ -72,7 +72,7 @@ export function remoteService(stop: AbortSignal): Send {
         throw new Error(status < 400 ? `${url} is not a Plant Store: it says ${text}` : `${url}: ${text}`);
       if (start === 0) say(`${url} cannot be used now (${text}): trying again for a minute`);
       start ||= performance.now();
-      if (stop.aborted || performance.now() - start > PATIENCE_MS) throw new Error(`${url}: ${text}. ${RUN_AGAIN}`);
+      if (stop.aborted || performance.now() - start > ATTEMPT_MS_MAX) throw new Error(`${url}: ${text}. ${RUN_AGAIN}`);
     }
   };
 }

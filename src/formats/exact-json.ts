@@ -1,8 +1,8 @@
+import { MAX_INT64 } from '../domain/plant.ts';
+
 /** A number (RFC 8259 section 6): its sign, integer part, fraction and exponent. */
 const JSON_NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
-
-/** The number of digits of the largest int64. */
-const DIGITS_MAX = 19;
+const DIGITS_MAX = `${MAX_INT64}`.length;
 
 /**
  * The exact value of a JSON number, where a double would hide digits and fractions. NaN stands for a fraction, and for a

@@ -25,7 +25,7 @@ export interface ApiClient {
 }
 
 /** Longer than any deadline of the service and any wait for changes, in milliseconds: who waits so long waits for ever. */
-const PATIENCE = 60_000;
+const PATIENCE_MS = 60_000;
 
 export class NoResponse extends Error {}
 
@@ -59,7 +59,7 @@ export async function exchange(url: string, { method, agent, headers }: Sent, bo
   const responded = new Promise<IncomingMessage>((resolve, reject) => {
     sending.on('response', resolve).on('error', reject);
   });
-  sending.setTimeout(PATIENCE, () => sending.destroy(new NoResponse(`no response within ${PATIENCE} ms`)));
+  sending.setTimeout(PATIENCE_MS, () => sending.destroy(new NoResponse(`no response within ${PATIENCE_MS} ms`)));
   sending.end(body);
   const response = await responded;
   return { status: response.statusCode ?? 0, headers: response.headers, body: await text(response) };

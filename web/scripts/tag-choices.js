@@ -3,13 +3,12 @@ import { make, write } from './dom.js';
 import { nodesOf } from './texts.js';
 
 /** Longer tags are no choice: they would take a line of their own. */
-const LENGTH_MAX = 60;
-
-/** How many are offered at first. */
-const FIRST = 15;
+const TAG_LENGTH_MAX = 60;
+/** Tags that are offered before somebody asks for more. */
+const CHOICES_MAX = 15;
 
 /** Milliseconds until the tags are read again after a change. */
-const CHANGES_MS = 2_000;
+const RELOAD_DELAY_MS = 2_000;
 
 /* The tags in use, offered beside the fields that take one, those of most plants first. */
 
@@ -23,7 +22,7 @@ export async function loadTags() {
     const { body } = await send('GET', 'tags?limit=1000', { has: 'tags' });
     const counts = /** @type {{ tags: { tag: string, count: number }[] }} */ (body).tags;
     const choices = counts
-      .filter(({ tag }) => tag.length <= LENGTH_MAX)
+      .filter(({ tag }) => tag.length <= TAG_LENGTH_MAX)
       .sort((a, b) => b.count - a.count || (a.tag < b.tag ? -1 : 1))
       .map(({ tag }) => tag);
     const isSame = choices.join('\0') === tags.join('\0');
@@ -36,7 +35,7 @@ export async function loadTags() {
 
 /** Asks again soon, once for all changes until then. */
 export function loadTagsSoon() {
-  if (changeTimer === 0) changeTimer = setTimeout(loadTags, CHANGES_MS);
+  if (changeTimer === 0) changeTimer = setTimeout(loadTags, RELOAD_DELAY_MS);
 }
 
 /** Offers, below a field, the tags that contain what is typed in it. The one that is chosen is typed there. */
@@ -48,7 +47,7 @@ export function offerTags(
     field.focus();
   },
 ) {
-  let count = FIRST;
+  let count = CHOICES_MAX;
   function draw() {
     const text = field.value.toLowerCase();
     const matches = tags.filter((tag) => tag !== field.value && tag.toLowerCase().includes(text));

@@ -11,12 +11,12 @@ import { rawRequest } from '../../support/raw-request.ts';
 
 /* Every row of the error table, over HTTP. More of what no client but a hostile one sends: test/hostile/attacks.ts. */
 
-const LIMIT = 64 * 1024;
+const BYTES_MAX = 64 * 1024;
 const READER = 'a-token-that-reads';
 const AUTHORIZATION = `Authorization: Bearer ${TOKEN}`;
 const JSON_TYPE = 'Content-Type: application/json';
 const PLANT = '{"id":1,"name":"Monstera"}';
-const TOO_LARGE = PLANT.padEnd(LIMIT + 1);
+const TOO_LARGE = PLANT.padEnd(BYTES_MAX + 1);
 
 const stored = new Map<bigint, NewPlant | 'deleted'>([[2n, { id: 2n, name: 'Ficus' }]]).set(3n, 'deleted');
 const verifyToken = staticTokens({ full: [TOKEN], reading: [READER] });
@@ -118,7 +118,7 @@ const rows: readonly Row[] = [
   ...TARGETS.map((target) => sent(40001, `the request target ${target}`, to(`POST ${target}`, 'Host: localhost'))),
   body(40009, 'an id of another plant', '{"id":2,"name":"x"}'),
   body(40010, 'an id of a deleted plant', '{"id":3,"name":"x"}'),
-  sent(40013, 'too large a body, unread', head(AUTHORIZATION, JSON_TYPE, `Content-Length: ${LIMIT + 1}`)),
+  sent(40013, 'too large a body, unread', head(AUTHORIZATION, JSON_TYPE, `Content-Length: ${BYTES_MAX + 1}`)),
   [40013, 'too large a chunked body', () => raw(CHUNKED, chunked(TOO_LARGE)), /65536 bytes/],
   [40015, 'another content type', () => post(server.url, PLANT, { 'Content-Type': 'text/plain' })],
   sent(40015, 'no content type', head(AUTHORIZATION, 'Content-Length: 26'), PLANT),
@@ -140,7 +140,7 @@ const rows: readonly Row[] = [
   // To none of these, 100 Continue.
   sent(40101, 'a bad token, expecting', expecting('Authorization: Bearer wrong', JSON_TYPE, 'Content-Length: 26')),
   sent(40015, 'another type, expecting', expecting(AUTHORIZATION, 'Content-Type: text/plain', 'Content-Length: 26')),
-  sent(40013, 'too large a body, expecting', expecting(AUTHORIZATION, JSON_TYPE, `Content-Length: ${LIMIT + 1}`)),
+  sent(40013, 'too large a body, expecting', expecting(AUTHORIZATION, JSON_TYPE, `Content-Length: ${BYTES_MAX + 1}`)),
   [40300, 'a token that may not', () => post(server.url, PLANT, { Authorization: `Bearer ${READER}` })],
   [40400, 'no such path', () => fetch(server.url, { method: 'POST' })],
   [40401, 'no such plant', () => get(server.url, '/plants/7')],
@@ -210,7 +210,7 @@ test('every number has a row', () => {
 
 test('takes what is no error', async () => {
   expect((await post(server.url, `\uFEFF${PLANT}`)).status).toBe(200);
-  expect((await post(server.url, PLANT.padEnd(LIMIT))).status).toBe(200);
+  expect((await post(server.url, PLANT.padEnd(BYTES_MAX))).status).toBe(200);
   const types = ['Application/JSON', 'application/json;charset="utf-8"', 'application/json ; charset=UTF-8; charset=x'];
   for (const type of types) expect((await post(server.url, PLANT, { 'Content-Type': type })).status).toBe(200);
   expect((await post(server.url, PLANT, { Authorization: `bEARER ${TOKEN}` })).status).toBe(200);

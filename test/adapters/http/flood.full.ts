@@ -25,7 +25,7 @@ const FLOOD = `
 `;
 
 /** Requests, counted rather than timed: how long they take depends on the machine. */
-const MOST_IN_A_TURN = 4 * CLIENTS;
+const TURN_REQUESTS_MAX = 4 * CLIENTS;
 
 test('lets timers run while more clients than one poll sees are refused', async () => {
   const { url, lines: refused } = await startApiServer();
@@ -42,5 +42,5 @@ test('lets timers run while more clients than one poll sees are refused', async 
   flood.postMessage('go');
   await eventually(() => refused.length > 10 * CLIENTS);
   clearInterval(timer);
-  expect(most).toBeLessThan(MOST_IN_A_TURN);
+  expect(most).toBeLessThan(TURN_REQUESTS_MAX);
 });

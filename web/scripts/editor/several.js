@@ -13,7 +13,7 @@ import { remove, say, store } from './undo.js';
 /** A plant as it is shown, or as it was before a change that gave it this ETag. @typedef {Plant & { etag?: string }} Target */
 
 /** Plants that are changed at the same time. */
-const AT_ONCE = 4;
+const REQUESTS_MAX = 4;
 
 /** What is done with the plants, as a question or a title, and once it is done. */
 const WORDS = {
@@ -95,7 +95,7 @@ async function run(/** @type {readonly Target[]} */ targets, /** @type {string=}
   write('several-refused');
   sum();
   await attempt(async (request) => {
-    await Promise.all(Array.from({ length: AT_ONCE }, () => drain(request)));
+    await Promise.all(Array.from({ length: REQUESTS_MAX }, () => drain(request)));
   });
   offerBack([sum()], formerPlants);
   if (done === targets.length) dialog.close();

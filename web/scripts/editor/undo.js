@@ -11,7 +11,7 @@ import { nodesOf } from '../texts.js';
  */
 
 /** Milliseconds during which a deletion can be undone. */
-const UNDO_MS = 10_000;
+const UNDO_MS_MAX = 10_000;
 
 /** The plants whose deletion waits or is on its way. */
 const leaving = /** @type {Set<bigint>} */ (new Set());
@@ -57,7 +57,7 @@ export function removeLater(/** @type {Plant} */ { id, name }, /** @type {string
     leaving.delete(id);
     redraw();
   };
-  const timer = setTimeout(() => sendDeletion(), UNDO_MS);
+  const timer = setTimeout(() => sendDeletion(), UNDO_MS_MAX);
   const stop = () => {
     clearTimeout(timer);
     sendDeletion = () => {};

@@ -15,7 +15,7 @@ import { save } from './files.js';
 const ALTERED =
   /(?<=[,;\t\n]"?)(?:-?\d{16,}|0\d+|\d{1,4}[-/.]\d{1,2}(?:[-/.]\d{1,4})?|\d+E\d+|(?:=|[+@-](?!\d))[^\n,;\t"]{1,30})(?=["\r,;\t])/g;
 /** Such cells that are shown, and characters at the end of a chunk that may be the beginning of one. */
-const [SHOWN_MAX, ALTERED_LENGTH] = [5, 40];
+const [SHOWN_MAX, ALTERED_LENGTH_MAX] = [5, 40];
 const ADVICE = `To keep such texts, do not open the file, but import it with all columns as Text: in Excel by Data, From Text/CSV,
   Transform Data, in LibreOffice by a click on the head of each column as it asks.`;
 
@@ -77,7 +77,7 @@ async function alteredIn(/** @type {Blob} */ list) {
   let end = '';
   const scan = (/** @type {string} */ text) => {
     for (const [cell] of cells.size < SHOWN_MAX ? (end + text).matchAll(ALTERED) : []) cells.add(cell);
-    end = text.slice(-ALTERED_LENGTH);
+    end = text.slice(-ALTERED_LENGTH_MAX);
   };
   await list
     .stream()

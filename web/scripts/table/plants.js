@@ -13,7 +13,7 @@ import { folded, matching, ordered, queryOf, view } from './view.js';
  */
 
 /** Plants that are asked for at once: at first few, so that they come soon. */
-const [FIRST_PAGE, PAGE] = [200, 1_000];
+const [FIRST_PAGE_ROWS_MAX, PAGE_ROWS_MAX] = [200, 1_000];
 /** Rows in memory. Browsers limit heights, too. */
 const ROWS_MAX = 50_000;
 
@@ -99,7 +99,7 @@ export async function loadMore() {
   state = 'loading';
   const request = { signal, trouble: (problem = '') => write('trouble', problem), has: 'length' };
   try {
-    const limit = isOld ? FIRST_PAGE : Math.min(PAGE, ROWS_MAX - loadedRows.length || PAGE);
+    const limit = isOld ? FIRST_PAGE_ROWS_MAX : Math.min(PAGE_ROWS_MAX, ROWS_MAX - loadedRows.length || PAGE_ROWS_MAX);
     const path = `plants?${queryOf({ limit, after: end, ...query })}`;
     const { body, headers } = await send('GET', path, request);
     setState('may-create', headers.get('Allow')?.includes('POST') ?? false);

@@ -9,7 +9,7 @@ import * as selection from './selection.js';
 /* The grid: only the rows in view are in the document. The focus stays on the grid, on its active row. */
 
 /** Rows around the visible ones that are in the document, too, and rows below them at which more are loaded. */
-const [MARGIN, AHEAD] = [6, 300];
+const [MARGIN_ROWS, AHEAD_ROWS] = [6, 300];
 
 const [grid, body] = [byId('plants', HTMLElement), byId('rows', HTMLElement)];
 let elements = /** @type {Map<Row, HTMLElement>} */ (new Map());
@@ -23,9 +23,9 @@ let [height, room] = [1, 1];
 function draw() {
   const [rows, { scrollTop }] = [list.rows(), grid];
   const first = Math.floor(scrollTop / height);
-  let index = Math.max(0, first - MARGIN);
-  const visible = rows.slice(index, first + Math.ceil(room / height) + MARGIN);
-  if (index + visible.length + AHEAD > rows.length) list.loadMore();
+  let index = Math.max(0, first - MARGIN_ROWS);
+  const visible = rows.slice(index, first + Math.ceil(room / height) + MARGIN_ROWS);
+  if (index + visible.length + AHEAD_ROWS > rows.length) list.loadMore();
   const next = new Map(visible.map((row) => [row, elements.get(row) ?? elementOf(row)]));
   for (const [row, element] of elements) if (!next.has(row)) element.remove();
   let place = body.firstElementChild;

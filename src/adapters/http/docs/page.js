@@ -16,16 +16,16 @@ const dark = matchMedia('(prefers-color-scheme: dark)');
 dark.addEventListener('change', followColorScheme);
 followColorScheme(dark);
 
-/** How many characters of a response the page reads and shows: a browser renders so many within about a second. */
-const MAX_SHOWN = 50_000;
+/** Characters of a response that the page reads and shows: a browser renders them within about a second. */
+const LENGTH_MAX = 50_000;
 
-/** Reads a response as far as it is shown. A whole list may have gigabytes. */
+/** Reads only what is shown of a response: a whole list may have gigabytes. */
 async function fetchBeginning(url, request) {
   const response = await fetch(url, request);
   if (response.body === null) return response;
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let text = '';
-  while (text.length <= MAX_SHOWN) {
+  while (text.length <= LENGTH_MAX) {
     const { done, value } = await reader.read();
     if (done) break;
     text += value;
@@ -34,7 +34,7 @@ async function fetchBeginning(url, request) {
   return new Response(text, response);
 }
 
-/** Asks for the media type that the form shows: Swagger UI asks for any as long as nobody has chosen one. */
+/** Requests the media type that the form shows: until somebody chooses one, Swagger UI accepts any. */
 function prepare(request) {
   if (request.headers.accept === '*/*') request.headers.accept = 'application/json';
   return Object.assign(request, { userFetch: fetchBeginning });
@@ -46,14 +46,15 @@ function showExactly({ React: { createElement } }) {
     const { content, contentType, getComponent } = props;
     if (typeof content !== 'string' || !/json/i.test(contentType)) return createElement(ResponseBody, props);
     const text = /ndjson/i.test(contentType) ? content : indented(content);
-    const isCut = Math.max(content.length, text.length) > MAX_SHOWN;
+    const isCut = Math.max(content.length, text.length) > LENGTH_MAX;
     const code = { language: 'json', downloadable: !isCut, fileName: 'response.json', canCopy: true };
     return createElement(
       'div',
       null,
       createElement('h5', null, 'Response body'),
-      isCut && createElement('p', null, `Only its first ${MAX_SHOWN} characters are shown; the curl command gets all.`),
-      createElement(getComponent('HighlightCode', true), code, text.slice(0, MAX_SHOWN)),
+      isCut &&
+        createElement('p', null, `Only its first ${LENGTH_MAX} characters are shown; the curl command gets all.`),
+      createElement(getComponent('HighlightCode', true), code, text.slice(0, LENGTH_MAX)),
     );
   };
   return { wrapComponents: { responseBody: wrap } };

@@ -16,7 +16,6 @@ const nameFilter = storableText(
 );
 const afterId = plantId('only plants with larger ids than this, or smaller ones with `order=desc`');
 const idOrder = choice('whether ids ascend, as they do if it is not given, or descend', ['asc', 'desc']);
-
 const csvSeparator = choice('what separates the cells of CSV; a comma if it is not given', separators);
 
 /** Any int32 is accepted, since clients of public stores send any. */
@@ -27,11 +26,11 @@ const NEEDS_CHUNKS =
   'use HTTP/1.1, a smaller limit or application/json';
 
 /** The items of a page, unless its request has a limit. */
-const DEFAULT_LIMIT = 100;
+const LIMIT_DEFAULT = 100;
 
 function pageLimit(items: string): Parameter<number> {
-  const description = `the largest number of ${items} to send; ${DEFAULT_LIMIT} if it is not given`;
-  return decimal(description, 1, 1_000, DEFAULT_LIMIT);
+  const description = `the largest number of ${items} to send; ${LIMIT_DEFAULT} if it is not given`;
+  return decimal(description, 1, 1_000, LIMIT_DEFAULT);
 }
 
 /** Encodes a tag as a text for URLs that is never empty. */
@@ -121,7 +120,7 @@ export function listOperations({ listPlants, countPlants, listTags, readChanges 
       response: jsonResponse(TagList),
       statuses: [501],
       limit: () => 'search',
-      async handle({ query: { limit = DEFAULT_LIMIT, after }, signal }) {
+      async handle({ query: { limit = LIMIT_DEFAULT, after }, signal }) {
         const { tags, next } = await listTags(after, limit, signal());
         return { tags, ...(next !== undefined && { next: placeOf(next) }) };
       },
@@ -145,7 +144,7 @@ export function listOperations({ listPlants, countPlants, listTags, readChanges 
       response: jsonResponse(Changes),
       statuses: [410, 501],
       limit: () => 'wait',
-      handle: ({ query: { after, limit = DEFAULT_LIMIT, wait = 0 }, signal }) =>
+      handle: ({ query: { after, limit = LIMIT_DEFAULT, wait = 0 }, signal }) =>
         readChanges({ after, limit, wait: wait * 1_000, signal: signal() }),
     }),
   ];

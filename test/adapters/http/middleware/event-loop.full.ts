@@ -13,13 +13,13 @@ import { atEnd, forAllTests } from '../../../support/lifetimes.ts';
  */
 
 const MEGABYTE = 1024 ** 2;
-/** In units of JSON.parse. */
-const LIMIT = 10;
+/** A unit is a JSON.parse of a megabyte. */
+const UNITS_MAX = 10;
 const ZEROS = `[0${',0'.repeat(MEGABYTE / 2)}]`;
 /** One before them, in which V8 compiles, and the longest of them, in which it may collect garbage of others, do not count. */
 const ROUNDS = 5;
 /** A machine that is short of processors inflates even CPU time: what is too long then is measured anew this often. */
-const ATTEMPTS = 3;
+const ATTEMPTS_MAX = 3;
 
 const CLIENT = `
   const { parentPort, workerData } = require('node:worker_threads');
@@ -85,7 +85,7 @@ async function hold(body: string | Buffer, [type, path]: readonly [type: string,
   const bytes = Buffer.from(body);
   const statuses = new Set<number>();
   let longest = Number.POSITIVE_INFINITY;
-  for (let attempt = 0; attempt < ATTEMPTS && longest >= LIMIT; attempt++) {
+  for (let attempt = 0; attempt < ATTEMPTS_MAX && longest >= UNITS_MAX; attempt++) {
     const held: number[] = [];
     for (let round = 0; round <= ROUNDS; round++) {
       const end = watchLoop();
@@ -153,5 +153,5 @@ test.each<[string, number, string | Buffer, readonly [type: string, path: string
 ])('%s hold the loop for no longer than ten times JSON.parse', async (_name, status, body, target) => {
   const { statuses, longest } = await hold(body, target);
   expect(statuses).toEqual([status]);
-  expect(longest).toBeLessThan(LIMIT);
+  expect(longest).toBeLessThan(UNITS_MAX);
 });
