@@ -21,12 +21,13 @@ RUN chmod -R a+rX package.json src web migrations
 
 # Where the embedded database goes without a DATABASE_URL: mount a volume here to keep it (docker run -v plants:/data).
 # Not a VOLUME, which would leave a nameless one behind with every container, even beside a Postgres.
-# What V8 has compiled is kept by user and read at each start, also on a file system that is read-only by then.
+# What V8 has compiled is kept by user and read at each start, also on a file system that is read-only by then. The imports
+# are what the service loads only if it is configured.
 RUN install -d -o node -g node /data /app/compile-cache
 USER node
 ENV NODE_COMPILE_CACHE=/app/compile-cache
-RUN node src/main.ts --version && node --input-type=module -e "import { globSync } from 'node:fs'; \
-  for (const file of globSync('/app/{migrations,src/{composition,adapters/{tokens,webhooks}}}/*.ts')) await import(file)"
+RUN node --import ./src/bootstrap/sqlite-store.ts --import ./src/bootstrap/postgres-store.ts \
+  --import ./src/adapters/auth/jwt-tokens.ts --import ./src/adapters/webhooks/webhook-sender.ts src/main.ts --version
 
 # The loopback of a container cannot be published. IPv4 and IPv6.
 ENV HOST=:: MANAGEMENT_HOST=:: DATA_DIR=/data

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import Type, { type Static, type TObject, type TSchema } from 'typebox';
-import { Compile } from 'typebox/compile';
+import { Compile } from 'typebox/schema';
 import { PlantStoreError } from '../domain/errors.ts';
 import { parseJson } from './exact-json.ts';
 import { decimalId } from './plant-id.ts';
@@ -37,7 +37,7 @@ export function jsonParser<Schema extends TObject>(
     const isKnown = ([name]: readonly [string, unknown]) => names.includes(name);
     const value = unknown.length > 0 ? Object.fromEntries(Object.entries(object).filter(isKnown)) : object;
     if (validator.Check(value)) return value as Static<Schema>;
-    const [first] = validator.Errors(value);
+    const [, [first]] = validator.Errors(value);
     const missing = first?.keyword === 'required' ? first.params.requiredProperties[0] : undefined;
     if (missing !== undefined) throw invalid(`${missing} is missing: it must be ${ruleOf(schema.properties[missing])}`);
     const name = first?.instancePath.split('/')[1] ?? '';
