@@ -57,8 +57,7 @@ export function providerKeys({ timeout = 3_000, ...source }: KeySource, log: Log
         return Response.json(keySet);
       } catch (error) {
         log.warn({ err: error }, 'the keys of JWT_JWKS_URL could not be fetched; those fetched before stay valid');
-        const why = 'the key of the access token cannot be fetched';
-        failure = new PlantStoreError('token_unverifiable', why, { cause: error });
+        failure = new PlantStoreError('token_unverifiable', undefined, { cause: error });
         throw failure;
       }
     },

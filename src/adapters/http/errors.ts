@@ -68,7 +68,7 @@ export const errorKinds = {
   store_unavailable: kind(50300, (why = 'the store is unavailable') => `${why}; ${SAFE}`, RETRY_SOON),
   overloaded: kind(50300, `the service is overloaded; ${SAFE}`, RETRY_SOON),
   concurrency_limit: kind(50300, `too many requests of this kind are in progress; ${SAFE}`, RETRY_SOON),
-  token_unverifiable: kind(50300, (why = 'the access token cannot be verified now') => `${why}; ${SAFE}`, RETRY_SOON),
+  token_unverifiable: kind(50300, `the key of the access token cannot be fetched; ${SAFE}`, RETRY_SOON),
 } satisfies Readonly<Record<ErrorCode, ErrorKind>> & Readonly<Record<string, ErrorKind>>;
 
 /** Errors of the HTTP adapter itself, before or without an operation. */

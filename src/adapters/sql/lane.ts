@@ -2,7 +2,7 @@ import { PlantStoreError } from '../../domain/errors.ts';
 
 /** The rejection that the port promises, for a reason that is no error of the database's. */
 export function unavailable(reason: string): PlantStoreError {
-  return new PlantStoreError('store_unavailable', 'the store is unavailable', { cause: new Error(reason) });
+  return new PlantStoreError('store_unavailable', undefined, { cause: new Error(reason) });
 }
 
 /** The error of work whose deadline has passed before it began: one object, since under overload there is much of it. */

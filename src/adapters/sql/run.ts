@@ -134,8 +134,8 @@ function toPortError(
   withAdvice: SqlDatabase['withAdvice'],
 ): unknown {
   if (error instanceof PlantStoreError || means === 'defect' || means === 'refused') return error;
-  const why = isDiskFull ? 'has no disk space left: its operators must make room' : 'is unavailable';
-  return new PlantStoreError('store_unavailable', `the store ${why}`, { cause: withAdvice(error) });
+  const why = isDiskFull ? 'the store has no disk space left: its operators must make room' : undefined;
+  return new PlantStoreError('store_unavailable', why, { cause: withAdvice(error) });
 }
 
 /** Rejects with PlantStoreError `store_unavailable` after so many milliseconds. */
