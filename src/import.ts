@@ -110,8 +110,8 @@ async function run({ path, idsFrom, sameName, check, yes, ...options }: Options)
 
   // A terminal whose input is the list cannot answer.
   const isAsking = !yes && process.stdin.isTTY && process.stderr.isTTY;
-  const refused = check || isAsking ? await sendAll(true) : 0;
-  if (check) return refused > 0 ? 2 : 0;
+  const refusedCount = check || isAsking ? await sendAll(true) : 0;
+  if (check) return refusedCount > 0 ? 2 : 0;
   if (isAsking && !(await isAccepted())) {
     say('Nothing is stored.');
     return 1;

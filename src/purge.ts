@@ -68,15 +68,15 @@ async function run({ isConfirmed, ...selection }: PurgeSelection & { readonly is
   await withStore(work, stop).catch((error) => {
     if (error !== stop.reason) throw error;
   });
-  const what = `${formatCount(plants)} deleted ${plants === 1 ? 'plant' : 'plants'}`;
+  const plantsText = `${formatCount(plants)} deleted ${plants === 1 ? 'plant' : 'plants'}`;
   if (stop.aborted) {
-    say(`Interrupted: ${what} ${isConfirmed ? 'forgotten' : 'counted'} so far. Run the same command again.`);
+    say(`Interrupted: ${plantsText} ${isConfirmed ? 'forgotten' : 'counted'} so far. Run the same command again.`);
     process.exitCode = stop.reason;
     return;
   }
   say(
     isConfirmed
-      ? `${what} forgotten: ${plants === 0 ? NONE : 'the ids are free'}`
-      : `${what} would be forgotten: ${plants === 0 ? NONE : 'to do it, add --yes'}`,
+      ? `${plantsText} forgotten: ${plants === 0 ? NONE : 'the ids are free'}`
+      : `${plantsText} would be forgotten: ${plants === 0 ? NONE : 'to do it, add --yes'}`,
   );
 }

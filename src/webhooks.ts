@@ -82,10 +82,10 @@ function described(states: KnownEndpoint[], heldBack: string | undefined): strin
 }
 
 function lineOf({ endpoint, backlog, isParked, isLeased, failures, reason, failing, retryIn }: KnownEndpoint): string {
-  const waiting = `changes waiting: ${formatCount(backlog)}${backlog === BACKLOG_ROWS_MAX ? ' or more' : ''}`;
+  const backlogText = `changes waiting: ${formatCount(backlog)}${backlog === BACKLOG_ROWS_MAX ? ' or more' : ''}`;
   const where = failing === undefined ? '' : `, at the plant with the id ${failing.id}`;
   const attempts = `after ${failures} failed ${failures === 1 ? 'attempt' : 'attempts'} (${reason}${where})`;
-  if (isParked) return `${endpoint}: parked ${failures === 0 ? `(${reason})` : attempts}; ${waiting}`;
-  if (failures === 0) return `${endpoint}: ${isLeased ? 'delivers' : 'no instance delivers to it now'}; ${waiting}`;
-  return `${endpoint}: tries again in ${Math.ceil(retryIn)} s ${attempts}; ${waiting}`;
+  if (isParked) return `${endpoint}: parked ${failures === 0 ? `(${reason})` : attempts}; ${backlogText}`;
+  if (failures === 0) return `${endpoint}: ${isLeased ? 'delivers' : 'no instance delivers to it now'}; ${backlogText}`;
+  return `${endpoint}: tries again in ${Math.ceil(retryIn)} s ${attempts}; ${backlogText}`;
 }

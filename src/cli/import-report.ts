@@ -12,36 +12,36 @@ const [REFUSALS_MAX, CHANGES_MAX] = [10, 20];
 export function importReport(send: Send, textLength: number) {
   const counts = { created: 0, changed: 0, unchanged: 0, refused: 0 };
   const records = () => Object.values(counts).reduce((sum, count) => sum + count);
-  let [size, leftOut, changed, start] = [0, 0, 0, performance.now()];
-  const [ignored, refusedTexts] = [new Set<string>(), [] as string[]];
-  const part = () => Math.floor((100 * size) / textLength);
-  const hideProgress = showProgress(() => `${part()} %, ${formatCount(records())} plants`, process.stderr);
+  let [size, leftOut, changeCount, start] = [0, 0, 0, performance.now()];
+  const [ignoredNames, refusedTexts] = [new Set<string>(), [] as string[]];
+  const percent = () => Math.floor((100 * size) / textLength);
+  const hideProgress = showProgress(() => `${percent()} %, ${formatCount(records())} plants`, process.stderr);
 
   /** What has the id of a refused plant, if the token may read it. */
-  async function other({ id, error, name = '' }: Refused): Promise<string> {
+  async function plantInPlace({ id, error, name = '' }: Refused): Promise<string> {
     const text = error === 40009 ? await send(`/plants/${id}`).catch(() => undefined) : undefined;
     if (text === undefined) return '';
-    const stored: { readonly name: string; readonly tag?: string } = JSON.parse(text);
-    const isAlike = name !== stored.name && foldSpaces(name) === foldSpaces(stored.name);
-    return `, ${plantText(stored)}${isAlike ? ', whose name differs only in spaces' : ''}`;
+    const plant: { readonly name: string; readonly tag?: string } = JSON.parse(text);
+    const isAlike = name !== plant.name && foldSpaces(name) === foldSpaces(plant.name);
+    return `, ${plantText(plant)}${isAlike ? ', whose name differs only in spaces' : ''}`;
   }
   return {
     refusedTexts,
     async add({ refused, changes = [], ...outcome }: Outcome): Promise<void> {
-      for (const name of outcome.ignored.filter((name) => !ignored.has(name))) {
-        ignored.add(name);
+      for (const name of outcome.ignored.filter((name) => !ignoredNames.has(name))) {
+        ignoredNames.add(name);
         say(`The field ${shown(name)} is ignored.`);
       }
       for (const refusal of refused.slice(0, Math.max(REFUSALS_MAX - counts.refused, 0)))
-        say(`row ${refusal.row}: ${visible(refusal.problem ?? '')}${await other(refusal)}`);
-      for (const { before, after } of changes.slice(0, Math.max(CHANGES_MAX - changed, 0)))
+        say(`row ${refusal.row}: ${visible(refusal.problem ?? '')}${await plantInPlace(refusal)}`);
+      for (const { before, after } of changes.slice(0, Math.max(CHANGES_MAX - changeCount, 0)))
         say(`${after.id}: ${plantText(before)} would become ${plantText(after)}`);
       for (const name of ['created', 'changed', 'unchanged'] as const) counts[name] += outcome[name];
       counts.unchanged += outcome.leftOut;
       counts.refused += refused.length;
       size += outcome.size;
       leftOut += outcome.leftOut;
-      changed += changes.length;
+      changeCount += changes.length;
       for (const { raw } of refused) refusedTexts.push(raw);
     },
     end(isCheck: boolean): void {

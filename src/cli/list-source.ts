@@ -64,12 +64,12 @@ export async function interpretList(bytes: Buffer, options: ListOptions) {
 
 /** What the columns of a list were taken for. */
 function columnsOf({ header, names, id, name, tag }: Layout): string {
-  const listed = (columns: readonly number[]) => columns.map((n) => shown(names[n] ?? '')).join(' and ');
+  const textOf = (columns: readonly number[]) => columns.map((n) => shown(names[n] ?? '')).join(' and ');
   const roles = Object.entries({ id: [id], name, tag: [tag] }).filter(([, [first = -1]]) => first >= 0);
-  const columns = roles.map(([role, columns]) => `${listed(columns)} is the ${role}`).join(', ');
-  const ignored = names.flatMap((text, n) => (text === '' || [id, tag, ...name].includes(n) ? [] : shown(text)));
-  const rest = ignored.length > 0 ? `, and nothing is ${ignored.join(', ')}` : '';
-  return `${header === 0 ? 'No row' : `Row ${header}`} names the columns: ${columns}${rest}.`;
+  const columns = roles.map(([role, columns]) => `${textOf(columns)} is the ${role}`).join(', ');
+  const ignoredNames = names.flatMap((text, n) => (text === '' || [id, tag, ...name].includes(n) ? [] : shown(text)));
+  const ignoredText = ignoredNames.length > 0 ? `, and nothing is ${ignoredNames.join(', ')}` : '';
+  return `${header === 0 ? 'No row' : `Row ${header}`} names the columns: ${columns}${ignoredText}.`;
 }
 
 /**

@@ -53,19 +53,19 @@ function readRecord(/** @type {string} */ text, /** @type {string} */ separator,
   const cells = /** @type {Row['cells']} */ ([]);
   let problem = /** @type {Row['problem']} */ (undefined);
   for (let at = start; ; at++) {
-    let quoted = at;
+    let quoteEnd = at;
     if (text.charCodeAt(at) === QUOTE) {
-      do quoted = text.indexOf('"', quoted + 1) + 1;
-      while (quoted > 0 && text.charCodeAt(quoted) === QUOTE);
-      if (quoted === 0) return { cells, end: text.length, problem: /** @type {const} */ ('open') };
+      do quoteEnd = text.indexOf('"', quoteEnd + 1) + 1;
+      while (quoteEnd > 0 && text.charCodeAt(quoteEnd) === QUOTE);
+      if (quoteEnd === 0) return { cells, end: text.length, problem: /** @type {const} */ ('open') };
     }
-    let end = quoted;
+    let end = quoteEnd;
     for (let code = text.charCodeAt(end); end < text.length; code = text.charCodeAt(++end))
       if (code === between || code === LINE_FEED || code === CARRIAGE_RETURN) break;
-    const isQuoted = quoted > at;
-    if (isQuoted && end > quoted) problem = 'misplaced';
+    const isQuoted = quoteEnd > at;
+    if (isQuoted && end > quoteEnd) problem = 'misplaced';
     if (cells.length < CELLS_MAX)
-      cells.push(isQuoted ? undoubled(text.slice(at + 1, quoted - 1)) : text.slice(at, end) || undefined);
+      cells.push(isQuoted ? undoubled(text.slice(at + 1, quoteEnd - 1)) : text.slice(at, end) || undefined);
     if (text.charCodeAt(end) === between) {
       at = end;
       continue;

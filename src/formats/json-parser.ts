@@ -38,8 +38,9 @@ export function jsonParser<Schema extends TObject>(
     const value = unknown.length > 0 ? Object.fromEntries(Object.entries(object).filter(isKnown)) : object;
     if (validator.Check(value)) return value as Static<Schema>;
     const [, [first]] = validator.Errors(value);
-    const missing = first?.keyword === 'required' ? first.params.requiredProperties[0] : undefined;
-    if (missing !== undefined) throw invalid(`${missing} is missing: it must be ${ruleOf(schema.properties[missing])}`);
+    const missingName = first?.keyword === 'required' ? first.params.requiredProperties[0] : undefined;
+    if (missingName !== undefined)
+      throw invalid(`${missingName} is missing: it must be ${ruleOf(schema.properties[missingName])}`);
     const name = first?.instancePath.split('/')[1] ?? '';
     const isQuoted = name === 'id' && typeof value.id === 'string' && decimalId.parse(value.id) !== undefined;
     throw invalid(`${name} must be ${ruleOf(schema.properties[name])}${isQuoted ? ', without quotes' : ''}`);

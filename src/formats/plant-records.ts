@@ -35,7 +35,7 @@ type Ignore = (names: readonly string[]) => void;
 
 export const RECORDS_MAX = 20_000;
 const READERS = '; the page and npm run import read other lists';
-const IGNORED_MAX = 20;
+const IGNORED_NAMES_MAX = 20;
 /** Milliseconds after which other requests are served. */
 const SLICE_MS_MAX = 5;
 
@@ -53,16 +53,16 @@ export async function readRecords(body: Buffer, options: RecordsOptions) {
   if (!isUtf8(body)) throw new PlantStoreError('malformed_json', `the body must be valid UTF-8${READERS}`);
   const text = body.toString().replace(/^\uFEFF/, '');
   const { isCsv, idsFrom } = options;
-  const ignored = new Set<string>();
+  const ignoredNames = new Set<string>();
   let hasIds = false;
   function ignore(names: readonly string[]): void {
     hasIds ||= names.includes('id');
-    for (const name of names) if (ignored.size < IGNORED_MAX) ignored.add(bounded(name));
+    for (const name of names) if (ignoredNames.size < IGNORED_NAMES_MAX) ignoredNames.add(bounded(name));
   }
   const { separator, start, read } = isCsv ? csvForm(text, options, ignore) : jsonForm(options, ignore);
   const plants: { readonly line: number; readonly plant: ValidPlant }[] = [];
   // Without the errors themselves, whose stacks would be kept for each of many records.
-  const refused: Refusal[] = [];
+  const refusals: Refusal[] = [];
   let [line, lineEnd, sliceStart] = [1, text.indexOf('\n'), performance.now()];
   for (const record of rowsIn(text, separator)) {
     if (performance.now() - sliceStart > SLICE_MS_MAX) {
@@ -75,7 +75,7 @@ export async function readRecords(body: Buffer, options: RecordsOptions) {
     if (record.problem === 'open') throw invalid(`line ${line}: a quote is never closed`);
     if (isCsv && raw.endsWith('\r'))
       throw invalid(`line ${line}: a carriage return must be followed by a line feed, or be within quotes`);
-    const count = plants.length + refused.length;
+    const count = plants.length + refusals.length;
     if (count === RECORDS_MAX) throw tooLarge(`a request must not have more than ${RECORDS_MAX} records`);
     try {
       if (Buffer.byteLength(raw) > PLANT_BYTES_MAX)
@@ -83,14 +83,14 @@ export async function readRecords(body: Buffer, options: RecordsOptions) {
       plants.push({ line, plant: validatePlant(read(record, (idsFrom ?? 0n) + BigInt(count))) });
     } catch (error) {
       if (!(error instanceof PlantStoreError)) throw error;
-      refused.push({ line, code: error.code, message: error.message });
+      refusals.push({ line, code: error.code, message: error.message });
     }
     if (hasIds) throw invalid(`line ${line} has an id: idsFrom is for lists without ids`);
   }
   // Storing the plants takes its own time.
   await nextIteration();
-  if (plants.length + refused.length === 0) throw new PlantStoreError('malformed_json', 'the body must have a record');
-  return { plants, refused, ignored: [...ignored] };
+  if (plants.length + refusals.length === 0) throw new PlantStoreError('malformed_json', 'the body must have a record');
+  return { plants, refusals, ignored: [...ignoredNames] };
 }
 
 // As many programs write a column without a value.
@@ -109,8 +109,8 @@ function jsonForm({ idsFrom, replaces }: RecordsOptions, ignore: Ignore): Form {
   return {
     start: 0,
     read({ raw }, number) {
-      const written = idsFrom === undefined ? parse(raw, ignore) : { id: number, ...parseNumbered(raw, ignore) };
-      const { id, name, tag } = written;
+      const record = idsFrom === undefined ? parse(raw, ignore) : { id: number, ...parseNumbered(raw, ignore) };
+      const { id, name, tag } = record;
       return typeof tag === 'string' ? { id, name, tag } : { id, name };
     },
   };
@@ -119,15 +119,15 @@ function jsonForm({ idsFrom, replaces }: RecordsOptions, ignore: Ignore): Form {
 /** @throws PlantStoreError if the first line does not name the columns, or is too large to be read as a whole */
 function csvForm(text: string, { idsFrom, replaces }: RecordsOptions, ignore: Ignore): Form {
   const names = ['id', 'name', 'tag'].slice(idsFrom === undefined ? 0 : 1);
-  const needed = names.filter((name) => name !== 'tag' || replaces);
+  const neededNames = names.filter((name) => name !== 'tag' || replaces);
   const head = text.slice(0, PLANT_BYTES_MAX + 1);
   const tables = separators.flatMap((separator) =>
     [...rowsIn(head, separator).take(1)].map(({ cells, end }) => ({ separator, columns: cells, end })),
   );
-  const table = tables.find(({ columns }) => needed.every((name) => columns.includes(name)));
+  const table = tables.find(({ columns }) => neededNames.every((name) => columns.includes(name)));
   const isTwice = (name: string) => table?.columns.indexOf(name) !== table?.columns.lastIndexOf(name);
   if (table === undefined || names.some(isTwice))
-    throw invalid(`line 1 must name the columns ${needed.join(', ')}, each once, as in id,name,tag${READERS}`);
+    throw invalid(`line 1 must name the columns ${neededNames.join(', ')}, each once, as in id,name,tag${READERS}`);
   const { separator, columns, end } = table;
   if (end > PLANT_BYTES_MAX) throw tooLarge(`line 1 must not be larger than ${PLANT_BYTES_MAX} bytes`);
   ignore(columns.filter((name) => name !== undefined).filter((name) => !names.includes(name)));
@@ -138,9 +138,9 @@ function csvForm(text: string, { idsFrom, replaces }: RecordsOptions, ignore: Ig
     read({ cells, problem }, number) {
       if (problem !== undefined) throw invalid('quotes must enclose a whole cell, with those in it doubled');
       if (cells.length !== columns.length) throw invalid(`there must be ${columns.length} cells, as many as columns`);
-      const [written = '', name, tag] = [cells[idAt], cells[nameAt], cells[tagAt]];
-      const id = idAt < 0 ? number : decimalId.parse(written);
-      if (id === undefined) throw invalid(`id must be ${decimalId.mustBe}, not ${shown(written)}`);
+      const [idText = '', name, tag] = [cells[idAt], cells[nameAt], cells[tagAt]];
+      const id = idAt < 0 ? number : decimalId.parse(idText);
+      if (id === undefined) throw invalid(`id must be ${decimalId.mustBe}, not ${shown(idText)}`);
       if (name === undefined) throw invalid('name is missing; write two quotes, "", for an empty one');
       return { id, name, ...(tag !== undefined && { tag }) };
     },

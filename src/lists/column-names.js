@@ -20,8 +20,8 @@ export function foldName(name = '') {
 /** The columns of each role by what a row calls them. @returns {Roles} */
 export function rolesIn(/** @type {(string | undefined)[]} */ cells) {
   const names = cells.map(foldName);
-  const called = (/** @type {string[]} */ all) => names.flatMap((name, n) => (all.includes(name) ? [n] : []));
+  const columnsOf = (/** @type {string[]} */ all) => names.flatMap((name, n) => (all.includes(name) ? [n] : []));
   return /** @type {Roles} */ (
-    Object.fromEntries(NAMES.map(([role, synonyms]) => [role, called(names.includes(role) ? [role] : synonyms)]))
+    Object.fromEntries(NAMES.map(([role, synonyms]) => [role, columnsOf(names.includes(role) ? [role] : synonyms)]))
   );
 }

@@ -45,18 +45,18 @@ export function detectLayout(text, options = {}) {
   if (table === undefined || first === undefined) throw new Error('the list is empty');
   const questions = /** @type {Parameters<Ask>[]} */ ([]);
   const ask = (/** @type {Parameters<Ask>} */ ...question) => void questions.push(question);
-  const numbered = (/** @type {string | undefined} */ cell, /** @type {number} */ n) =>
+  const numberAndText = (/** @type {string | undefined} */ cell, /** @type {number} */ n) =>
     `${n + 1}: ${(cell ?? '').slice(0, 40)}`;
   if (table.score === 0 && options.columns === undefined) {
-    const cells = first.cells.slice(0, 20).map(numbered).join(', ');
+    const cells = first.cells.slice(0, 20).map(numberAndText).join(', ');
     ask('columns', `No row has known names of columns. The first one has ${cells}.`);
   }
   const isName = options.columns === undefined && !hasNumber(first) && rest.some(hasNumber);
   const header = options.header ?? table.header ?? (isName ? first.row : 0);
   const top = rows.find(({ row }) => row === header) ?? first;
   const records = rows.filter(({ row }) => row > header);
-  const names = top.cells.map((cell, n) => (header === 0 ? `column ${numbered(cell, n)}` : (cell ?? '').trim()));
-  const columns = options.columns ? givenColumns(options.columns, top) : foundColumns(names, records, isNumbered, ask);
+  const names = top.cells.map((cell, n) => (header === 0 ? `column ${numberAndText(cell, n)}` : (cell ?? '').trim()));
+  const columns = options.columns ? chosenColumns(options.columns, top) : foundColumns(names, records, isNumbered, ask);
   if (isNumbered && columns.id >= 0) ask('ids-from', 'A list gets new numbers, or has a column of ids, not both.');
   if (!isNumbered && columns.id < 0) ask('ids-from', 'No column is the id.');
   if (replaces && options.columns === undefined && foldName(names[columns.tag]) !== 'tag')
@@ -77,25 +77,25 @@ function rowsOf(text, separator, start, max) {
 
 /** The row that names the columns, if one does, and how many known names it has. */
 function headerOf(/** @type {Row[]} */ rows, list = '') {
-  const columns = list.split(',').flatMap((part) => part.replace(/^.*?=/, '').split('+'));
+  const columns = list.split(',').flatMap((choice) => choice.replace(/^.*?=/, '').split('+'));
   const names = columns.map((name) => name.trim()).filter((name) => !/^\d*$/.test(name));
   const top = rows.find((row) => names.every((name) => row.cells.some((cell) => cell?.trim() === name)));
   if (names.length > 0) return { header: top?.row, score: top ? names.length : 0 };
   const scores = rows.map((row) => {
     const { id, name, tag, species } = rolesIn(row.cells);
-    return name.length + species.length > 0 ? [id, name, tag, species].filter((found) => found.length > 0).length : 0;
+    return name.length + species.length > 0 ? [id, name, tag, species].filter(({ length }) => length > 0).length : 0;
   });
   const score = Math.max(0, ...scores);
   return { header: score > 0 ? rows[scores.indexOf(score)]?.row : undefined, score };
 }
 
 /** The columns that a person says. @returns {Columns} @throws Error if one is not there */
-function givenColumns(/** @type {string} */ list, /** @type {Row} */ { cells }) {
+function chosenColumns(/** @type {string} */ list, /** @type {Row} */ { cells }) {
   const columns = /** @type {Record<string, number[]>} */ ({});
-  for (const part of list.split(',')) {
-    const [, role, names = ''] = /^(id|name|tag)=(.*)$/.exec(part.trim()) ?? [];
+  for (const choice of list.split(',')) {
+    const [, role, names = ''] = /^(id|name|tag)=(.*)$/.exec(choice.trim()) ?? [];
     if (!role)
-      throw unclear('columns', `${part} is no column: write id=, name= or tag= and the names or numbers of columns.`);
+      throw unclear('columns', `${choice} is no column: write id=, name= or tag= and the names or numbers of columns.`);
     columns[role] = names.split('+').flatMap((name) => {
       const text = name.trim();
       const column = /^\d+$/.test(text) ? Number(text) - 1 : cells.findIndex((cell) => cell?.trim() === text);
@@ -111,19 +111,19 @@ function givenColumns(/** @type {string} */ list, /** @type {Row} */ { cells }) 
 /** @param {string[]} names @param {Row[]} records @param {boolean} isNumbered @param {Ask} ask @returns {Columns} */
 function foundColumns(names, records, isNumbered, ask) {
   const { id: ids, name: whole, tag: tags, genus, species } = rolesIn(names);
-  const listed = (/** @type {number[]} */ columns) => columns.map((n) => names[n]).join(' or ');
+  const textOf = (/** @type {number[]} */ columns) => columns.map((n) => names[n]).join(' or ');
   const choose = (/** @type {string} */ role, /** @type {number[]} */ columns) => {
-    if (columns.length > 1) ask('columns', `Which column is the ${role}: ${listed(columns)}?`);
+    if (columns.length > 1) ask('columns', `Which column is the ${role}: ${textOf(columns)}?`);
     return columns.slice(0, 1);
   };
   let name = choose('name', whole);
   if (name.length === 0) {
     const [[genusAt = -1], [speciesAt = -1]] = [choose('name', genus), choose('name', species)];
     const isWhole = (/** @type {Row} */ row) => cellIn(row, speciesAt).startsWith(cellIn(row, genusAt));
-    const isPart = (/** @type {Row} */ row) => /^(?!\p{Lu})/u.test(cellIn(row, speciesAt));
+    const isEpithet = (/** @type {Row} */ row) => /^(?!\p{Lu})/u.test(cellIn(row, speciesAt));
     name = [records.every(isWhole) ? -1 : genusAt, speciesAt].filter((n) => n >= 0);
-    if (name.length !== 1 && !(name.length === 2 && records.every(isPart)))
-      ask('columns', `Which columns are the name${name.length > 0 ? `: ${listed(name)}` : ''}?`);
+    if (name.length !== 1 && !(name.length === 2 && records.every(isEpithet)))
+      ask('columns', `Which columns are the name${name.length > 0 ? `: ${textOf(name)}` : ''}?`);
   }
   const isDarwinCore = names.some((name) => /^(dwc:)?(basisOfRecord|occurrenceID)$/i.test(name));
   const isTag = (/** @type {number} */ n) => !name.includes(n) && !(isDarwinCore && foldName(names[n]) === 'type');
@@ -131,23 +131,23 @@ function foundColumns(names, records, isNumbered, ask) {
   const integersIn = (/** @type {number} */ n) =>
     records.map((row) => cellIn(row, n)).filter((cell) => INTEGER.test(cell));
   const isUnique = (/** @type {number} */ n) => new Set(integersIn(n)).size === integersIn(n).length;
-  const filled = records.length > 0 ? [...names.keys()] : [];
-  const numbers = filled.filter((n) => integersIn(n).length === records.length && isUnique(n));
+  const candidates = records.length > 0 ? [...names.keys()] : [];
+  const numbers = candidates.filter((n) => integersIn(n).length === records.length && isUnique(n));
   const isCalledId = foldName(names[ids[0] ?? -1]) === 'id';
   if (isNumbered) {
     const columns = isCalledId ? ids : numbers;
     if (columns.length > 0)
-      ask('columns', `${listed(columns)} has whole numbers. If they are the ids, leave --ids-from out.`);
+      ask('columns', `${textOf(columns)} has whole numbers. If they are the ids, leave --ids-from out.`);
     return { id: -1, name, tag };
   }
   const [id = -1] = choose('id', ids.length > 1 ? ids.filter((n) => numbers.includes(n)) : ids);
   if (id < 0 && numbers[0] !== undefined) {
-    ask('columns', `Is ${listed(numbers)} the id? It has whole numbers, each once.`);
+    ask('columns', `Is ${textOf(numbers)} the id? It has whole numbers, each once.`);
     return { id: numbers[0], name, tag };
   }
   if (id < 0 || isCalledId) return { id, name, tag };
-  if (!isUnique(id)) ask('columns', `Is ${listed([id])} the id? It has some numbers several times.`);
+  if (!isUnique(id)) ask('columns', `Is ${textOf([id])} the id? It has some numbers several times.`);
   if (records.length === 0 || integersIn(id).length > 0) return { id, name, tag };
-  ask('ids-from', `${listed([id])} has no whole numbers.`);
+  ask('ids-from', `${textOf([id])} has no whole numbers.`);
   return { id: -1, name, tag };
 }

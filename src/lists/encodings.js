@@ -38,8 +38,8 @@ export function fittingEncodings(/** @type {Uint8Array} */ bytes, language = 'en
   const start = bytes.lastIndexOf(0x0a, at) + 1;
   const line = bytes.subarray(start, start + 100);
   const end = line.findIndex((octet) => octet === 0x0a || octet === 0x0d);
-  const own = LANGUAGES.flatMap(([encoding, languages]) => (languages.includes(language.slice(0, 2)) ? encoding : []));
-  return [...new Set([...own, ...ENCODINGS])].flatMap((encoding) => {
+  const usual = LANGUAGES.flatMap(([encoding, codes]) => (codes.includes(language.slice(0, 2)) ? encoding : []));
+  return [...new Set([...usual, ...ENCODINGS])].flatMap((encoding) => {
     try {
       const sample = decode(line.subarray(0, end < 0 ? line.length : end), encoding);
       // UTF-16 and iso-2022-jp leave these where they are read as something else.
@@ -64,9 +64,9 @@ export function decodeList(bytes, choice) {
   const [mark] = MARKS.find(([, ...octets]) => octets.every((octet, n) => bytes[n] === octet)) ?? [];
   const encoding = mark ?? choice ?? 'utf-8';
   const question = (/** @type {string} */ why) => {
-    const fitting = fittingEncodings(bytes).map(({ encoding, sample }) => `${encoding}: ${sample}`);
+    const examples = fittingEncodings(bytes).map(({ encoding, sample }) => `${encoding}: ${sample}`);
     const how = 'iconv -f CP850 -t UTF-8 converts a list of DOS';
-    return unclear('encoding', `${why}. It may be in\n${fitting.slice(0, 8).join('\n')}\n${how}`);
+    return unclear('encoding', `${why}. It may be in\n${examples.slice(0, 8).join('\n')}\n${how}`);
   };
   let text = '';
   try {

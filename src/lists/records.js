@@ -23,26 +23,26 @@ const LINE_LENGTH_MAX = 64 * 1024;
  */
 export function* recordsOf(text, layout, idsFrom) {
   const { separator, start, header = 0 } = /** @type {Partial<Layout>} */ (layout ?? {});
-  let next = idsFrom;
+  let nextId = idsFrom;
   for (const { row, raw, cells, problem } of rowsIn(text, separator, start, header + 1)) {
     if (problem === 'open') throw new Error(`row ${row}: a quote is never closed`);
     if (layout ? !cells.some((cell) => cell?.trim() || cell === '') : raw.trim() === '') continue;
-    const id = next === undefined ? undefined : `${next++}`;
+    const id = nextId === undefined ? undefined : `${nextId++}`;
     const record = problem
       ? { problem: 'quotes must enclose a whole cell, and be doubled within it' }
       : layout
         ? plantOfCells(cells, layout, id)
         : plantOfJson(raw.trim(), row, id);
     const isLong = (record.line?.length ?? 0) > LINE_LENGTH_MAX;
-    const ended = raw.endsWith('\n') ? raw : `${raw}\n`;
-    yield { row, raw: ended, ...(isLong ? { problem: `a record has at most ${LINE_LENGTH_MAX} characters` } : record) };
+    const lines = raw.endsWith('\n') ? raw : `${raw}\n`;
+    yield { row, raw: lines, ...(isLong ? { problem: `a record has at most ${LINE_LENGTH_MAX} characters` } : record) };
   }
 }
 
 /** An empty cell is none, and "" an empty text. @param {(string | undefined)[]} cells @param {Columns} columns @param {string} [number] @returns {Partial<ListRecord>} */
 function plantOfCells(cells, columns, number) {
-  const parts = columns.name.map((n) => cells[n]).filter((part) => part !== undefined);
-  const name = parts.length > 1 ? parts.filter(Boolean).join(' ') : parts[0];
+  const texts = columns.name.map((n) => cells[n]).filter((text) => text !== undefined);
+  const name = texts.length > 1 ? texts.filter(Boolean).join(' ') : texts[0];
   const id = number ?? cells[columns.id]?.trim();
   const problem = problemOf(id, name);
   if (problem !== undefined || name === undefined) return { problem: problem ?? 'name is missing' };
@@ -54,11 +54,11 @@ function plantOfCells(cells, columns, number) {
 /** What is wrong with an id, for people who keep a list in a spreadsheet. */
 function problemOf(id = '', name = '') {
   if (INTEGER.test(id)) return undefined;
-  const shown = JSON.stringify(id.slice(0, 100));
+  const idText = JSON.stringify(id.slice(0, 100));
   if (id === '') return `id is missing${name && ` for ${JSON.stringify(name.slice(0, 100))}`}`;
-  if (/^-?0+\d{1,29}$/.test(id)) return `id must have no leading zeros: write ${BigInt(id)}, not ${shown}`;
+  if (/^-?0+\d{1,29}$/.test(id)) return `id must have no leading zeros: write ${BigInt(id)}, not ${idText}`;
   const isRounded = /^-?\d([.,]\d+)?E\+?\d+$/i.test(id);
-  return `id must be a whole number, not ${shown}${isRounded ? ': a spreadsheet has rounded it' : ''}`;
+  return `id must be a whole number, not ${idText}${isRounded ? ': a spreadsheet has rounded it' : ''}`;
 }
 
 /** Lines are sent as they are. @param {string} line @param {number} row @param {string} [number] @returns {Partial<ListRecord>} */
@@ -76,7 +76,7 @@ export const parseExactly = (/** @type {string} */ text) =>
     key === 'id' && context?.source ? BigInt(context.source) : value,
   );
 
-/** The plant of a record, as far as it can be seen here; none if it is none. @returns {Plant[]} */
+/** The plant of a record, which only the service checks whole; none for a line that is no object with a name. @returns {Plant[]} */
 export function plantIn(/** @type {Pick<ListRecord, 'line'>} */ { line = '' }) {
   try {
     const plant = /** @type {Plant | null} */ (parseExactly(line));

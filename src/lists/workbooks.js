@@ -25,8 +25,8 @@ export async function sheetText(bytes, read, name) {
     throw new Error(`this workbook cannot be read (${error.message}): save it again as .xlsx, or as CSV`);
   });
   const [first, second] = sheets.filter(({ data }) => data.length > 0);
-  const sheet = name === undefined && !second ? (first ?? { data: [] }) : sheets.find((one) => one.sheet === name);
-  if (!sheet) throw unclear('sheet', `Which sheet: ${sheets.map((one) => JSON.stringify(one.sheet)).join(' or ')}?`);
+  const sheet = name === undefined && !second ? (first ?? { data: [] }) : sheets.find(({ sheet }) => sheet === name);
+  if (!sheet) throw unclear('sheet', `Which sheet: ${sheets.map(({ sheet }) => JSON.stringify(sheet)).join(' or ')}?`);
   return csvOf(sheet.data);
 }
 

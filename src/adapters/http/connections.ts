@@ -29,12 +29,12 @@ export function connections(handle: RequestListener, log: Logger, observer?: Req
   /** Sends an error in place of the app, in the response or on a connection without a response, and closes the connection. */
   function refuse(reason: string | undefined, thrown: HttpError, to: ServerResponse | Socket): void {
     const requestId = randomUUID();
-    const { status, error, headers: own, body } = errorResponse(thrown);
+    const { status, error, headers: errorHeaders, body } = errorResponse(thrown);
     const headers = {
       'X-Request-Id': requestId,
       'Content-Length': `${Buffer.byteLength(body)}`,
       ...commonHeaders,
-      ...own,
+      ...errorHeaders,
       Connection: 'close',
     };
     log.info({ requestId, status, error, reason }, 'request refused by the server');
@@ -107,9 +107,9 @@ export function connections(handle: RequestListener, log: Logger, observer?: Req
 
     /** Resolves when no ended response is still being sent: Node's `close` would cut it off. */
     async drain(): Promise<void> {
-      const unsent = [...open].filter(([, { response }]) => isInProgress(response) && response.writableEnded);
-      if (unsent.length === 0) return;
-      await Promise.all(unsent.map(([socket, { response }]) => finished(socket, response)));
+      const unsentResponses = [...open].filter(([, { response }]) => isInProgress(response) && response.writableEnded);
+      if (unsentResponses.length === 0) return;
+      await Promise.all(unsentResponses.map(([socket, { response }]) => finished(socket, response)));
       await this.drain();
     },
 
@@ -118,12 +118,12 @@ export function connections(handle: RequestListener, log: Logger, observer?: Req
      * once all have closed. Their responses have closed then, too, and are logged.
      */
     async closeOnceIdle(): Promise<void> {
-      const all = [...open].map(([socket, { response }]) => {
+      const closings = [...open].map(([socket, { response }]) => {
         if (isInProgress(response)) response.once('finish', () => socket.destroy());
         else socket.destroy();
         return finished(socket);
       });
-      await Promise.all(all);
+      await Promise.all(closings);
     },
   };
 }

@@ -37,11 +37,11 @@ const plantsFiles = {
 
 /** Swagger UI, served entirely from this port. */
 const swagger = (file: string) => resolve(`swagger-ui-dist/${file}`);
-const own = (file: string) => join(import.meta.dirname, 'docs', file);
+const ownFile = (file: string) => join(import.meta.dirname, 'docs', file);
 const docsFiles = {
-  '/docs': own('page.html'),
-  '/docs/page.css': own('page.css'),
-  '/docs/page.js': own('page.js'),
+  '/docs': ownFile('page.html'),
+  '/docs/page.css': ownFile('page.css'),
+  '/docs/page.js': ownFile('page.js'),
   '/docs/swagger-ui.css': swagger('swagger-ui.css'),
   '/docs/swagger-ui.js': swagger('swagger-ui-bundle.js'),
 };
@@ -80,14 +80,14 @@ interface LoadedFile {
  */
 export function pageFiles(files: Readonly<Record<string, string>>, origins: () => readonly string[]): PageRoute[] {
   return Object.entries(files).map(([path, file]) => {
-    let loading: Promise<LoadedFile> | undefined;
+    let promise: Promise<LoadedFile> | undefined;
     const handle: RequestMiddleware = async (ctx) => {
       // A file is loaded once for concurrent requests: each load would take a megabyte of memory and 50 ms of the CPU.
-      loading ??= load(file).catch((error) => {
-        loading = undefined;
+      promise ??= load(file).catch((error) => {
+        promise = undefined;
         throw error;
       });
-      const { plain, zipped, etag } = await loading;
+      const { plain, zipped, etag } = await promise;
       // CORS may have set a Vary header.
       ctx.vary('Accept-Encoding');
       setHeaders(ctx.res, { ...headers(origins()), ETag: etag });

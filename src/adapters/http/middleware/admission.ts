@@ -59,8 +59,7 @@ export interface AdmissionOptions {
 const LIST_WEIGHT = 16;
 
 /** Lists that are imported at once, and searches. */
-const LISTS_MAX = 4;
-const SEARCHES_MAX = 4;
+const [LISTS_MAX, SEARCHES_MAX] = [4, 4];
 
 /** All limits, one for each kind, so that no kind keeps another out. */
 export type Admission = Readonly<Record<'read' | 'write' | 'list' | 'wait' | 'search' | 'stream' | 'unread', Limit>>;

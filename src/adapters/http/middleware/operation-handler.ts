@@ -93,8 +93,8 @@ function abortSignalOf(response: ServerResponse): AbortSignal {
 
 /** The methods that a token permits on a path (RFC 9110 section 10.2.1). */
 function allowOf(onPath: readonly Operation[], permissions: Permissions): string {
-  const allowed = onPath.filter(({ permission }) => permissions.has(permission));
-  return allowed.flatMap(({ method }) => (method === 'GET' ? ['HEAD', 'GET'] : [method])).join(', ');
+  const permitted = onPath.filter(({ permission }) => permissions.has(permission));
+  return permitted.flatMap(({ method }) => (method === 'GET' ? ['HEAD', 'GET'] : [method])).join(', ');
 }
 
 /** Streams one part at a time, so that a slow reader holds no more in memory. */

@@ -92,8 +92,9 @@ export function importOperation({ importPlants }: Pick<UseCases, 'importPlants'>
     response: jsonResponse(ImportResult),
     async handle({ body, bodyType, query: { existing, idsFrom, check: isCheck = false } }) {
       const replaces = existing === 'replace';
-      const { plants, refused, ignored } = await readRecords(body, { isCsv: bodyType === CSV_TYPE, idsFrom, replaces });
-      const records = plants.length + refused.length;
+      const isCsv = bodyType === CSV_TYPE;
+      const { plants, refusals, ignored } = await readRecords(body, { isCsv, idsFrom, replaces });
+      const records = plants.length + refusals.length;
       const list = plants.map(({ plant }) => plant);
       const { outcomes, changes } = await importPlants(list, { replaces, isCheck });
       const counts = { created: 0, changed: 0, unchanged: 0 };
@@ -101,13 +102,13 @@ export function importOperation({ importPlants }: Pick<UseCases, 'importPlants'>
         const code = outcomes[n] as Added;
         // No Error objects, whose stacks would take longer than the rest: a list may have thousands of conflicts.
         if (code === 'id_taken' || code === 'id_retired')
-          refused.push({ line, id: plant.id, code, message: errorKinds[code].message(plant.id) });
+          refusals.push({ line, id: plant.id, code, message: errorKinds[code].message(plant.id) });
         else counts[code]++;
       }
-      const refusals = refused
+      const refused = refusals
         .sort((a, b) => a.line - b.line)
         .map(({ code, message, ...record }) => ({ ...record, error: errorKinds[code].error, message }));
-      return { ...counts, refused: refusals, ignored, records, ...(isCheck && { changes: [...changes] }) };
+      return { ...counts, refused, ignored, records, ...(isCheck && { changes: [...changes] }) };
     },
   });
 }

@@ -45,6 +45,6 @@ export function preferredType(accept: string | undefined, types: readonly string
   // The most specific range that matches counts.
   const weightOf = (type: string) =>
     weights.get(type) ?? weights.get(type.replace(/\/.*/, '/*')) ?? weights.get('*/*') ?? 0;
-  const [best = ''] = types.toSorted((one, other) => weightOf(other) - weightOf(one));
+  const [best = ''] = types.toSorted((a, b) => weightOf(b) - weightOf(a));
   return weightOf(best) > 0 ? best : undefined;
 }
