@@ -36,8 +36,8 @@ export async function freeId(/** @type {Request} */ request = {}) {
   const lines = ids.map((id) => `{"id":${id},"name":"candidate ${Math.random()}"}\n`).join('');
   const check = { ...request, body: lines, type: 'application/x-ndjson', has: 'records' };
   const { body } = await send('POST', 'import?check=true', check);
-  const taken = new Set(/** @type {{ refused: { line: number }[] }} */ (body).refused.map(({ line }) => line));
-  return ids.find((_, n) => !taken.has(n + 1)) ?? BigInt(Date.now());
+  const takenLines = new Set(/** @type {{ refused: { line: number }[] }} */ (body).refused.map(({ line }) => line));
+  return ids.find((_, n) => !takenLines.has(n + 1)) ?? BigInt(Date.now());
 }
 
 /** The id that somebody has typed; a free one where that is nothing. @throws Error in words if it is no id */

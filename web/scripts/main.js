@@ -17,18 +17,18 @@ import './welcome.js';
 let hasAsked = false;
 
 function draw() {
-  const [count, selected] = [list.rows().length, selection.rows().length];
+  const [count, selectedCount] = [list.rows().length, selection.rows().length];
   if (list.all().length > 0 && !hasAsked) void askPermission();
   const isLimited = isFiltered(view());
-  setState('selecting', selected > 0);
-  write('selected', `${numberOf(selected)} selected`);
+  setState('selecting', selectedCount > 0);
+  write('selected', `${numberOf(selectedCount)} selected`);
   setState('limited', isLimited);
   setState('large', list.isLarge());
   setState('empty', count === 0 && (!list.hasMore() || list.isLoading()));
   setState('new', list.all().length === 0 && list.isWhole() && !list.isLarge());
   const isSearching = list.isLoading() && (isLimited || view().order !== undefined);
-  const nothing = isLimited ? 'No plants match.' : 'No plants yet.';
-  write('none', isSearching ? 'Searching …' : list.isLoading() ? '' : nothing);
+  const emptyText = isLimited ? 'No plants match.' : 'No plants yet.';
+  write('none', isSearching ? 'Searching …' : list.isLoading() ? '' : emptyText);
   write('count', fields.countText());
   byId('download-list', HTMLButtonElement).disabled = count === 0 && !list.isLoading();
   fields.drawFields();

@@ -16,11 +16,11 @@ export const charactersOf = (/** @type {number} */ count) => `${numberOf(count)}
 export const plantsOf = (/** @type {number} */ count) => `${numberOf(count)} ${count === 1 ? 'plant' : 'plants'}`;
 
 /** What shows a text in one line, with signs for what nobody would see; of a long one the beginning. @returns {Node[]} */
-export function nodesOf(/** @type {string} */ text, most = 200) {
+export function nodesOf(/** @type {string} */ text, lengthMax = 200) {
   if (text === '') return [make('span', { className: 'sign' }, 'empty')];
   // Isolated: its direction ends with it.
-  const start = make('bdi', {}, ...withSigns(withEdges(text.slice(0, most).toWellFormed())));
-  if (text.length <= most) return [start];
+  const start = make('bdi', {}, ...withSigns(withEdges(text.slice(0, lengthMax).toWellFormed())));
+  if (text.length <= lengthMax) return [start];
   return [start, make('span', { className: 'length' }, charactersOf(Array.from(text).length))];
 }
 
@@ -37,10 +37,10 @@ const withEdges = (/** @type {string} */ text) => text.replace(/^ +| +$/g, (spac
 const withSigns = (/** @type {string} */ text) =>
   text.split(PARTS).map((part = '', n) => (n % 3 === 2 && part ? signOf(part) : part));
 
-function signOf(/** @type {string} */ unseen) {
-  const code = unseen.codePointAt(0) ?? 0;
-  const name = unseen.startsWith(EDGE) ? 'spaces' : `U+${code.toString(16).toUpperCase().padStart(4, '0')}`;
-  const escaped = code < 0x20 ? JSON.stringify(unseen).slice(1, -1) : name;
-  const sign = unseen.startsWith(EDGE) ? '␣'.repeat(unseen.length) : escaped;
+function signOf(/** @type {string} */ characters) {
+  const code = characters.codePointAt(0) ?? 0;
+  const name = characters.startsWith(EDGE) ? 'spaces' : `U+${code.toString(16).toUpperCase().padStart(4, '0')}`;
+  const label = code < 0x20 ? JSON.stringify(characters).slice(1, -1) : name;
+  const sign = characters.startsWith(EDGE) ? '␣'.repeat(characters.length) : label;
   return make('span', { className: 'sign', title: name }, sign);
 }

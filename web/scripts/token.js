@@ -27,8 +27,8 @@ const tokenIn = (/** @type {string} */ link) =>
 export function takeToken() {
   const [token, ownToken] = [tokenIn(location.hash), currentToken()];
   if (token === undefined) return false;
-  const rest = location.hash.replace(/(?<=[#&])token=[^&]*&?/g, '').replace(/[#&]$/, '');
-  history.replaceState(null, '', location.pathname + location.search + rest);
+  const fragment = location.hash.replace(/(?<=[#&])token=[^&]*&?/g, '').replace(/[#&]$/, '');
+  history.replaceState(null, '', location.pathname + location.search + fragment);
   const question = 'This link signs you in with another token. Use it in place of yours?';
   // While the page asks for a token, its own is not accepted.
   if (token === ownToken || (ownToken && !dialog.open && !confirm(question))) return false;
@@ -39,8 +39,8 @@ export function takeToken() {
 }
 
 /** Asks for another token than this one, unless there is one already. */
-export async function signIn(/** @type {string} */ refused, why = '') {
-  if (currentToken() !== refused) return;
+export async function signIn(/** @type {string} */ refusedToken, why = '') {
+  if (currentToken() !== refusedToken) return;
   write('sign-in-problem', why);
   await askIn(dialog);
 }

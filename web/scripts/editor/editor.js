@@ -19,14 +19,14 @@ const [dialog, form] = [byId('editor', HTMLDialogElement), byId('plant', HTMLFor
 const idField = byId('plant-id', HTMLInputElement);
 const [name, tag] = [textField('plant-name', 1_000), textField('plant-tag', 200)];
 /** The plant as it was last read; undefined while a plant is added. */
-let stored = /** @type {Plant | undefined} */ (undefined);
+let storedPlant = /** @type {Plant | undefined} */ (undefined);
 let etag = '';
 let maySave = true;
 const work = workOf('editor');
 
 function show(/** @type {Plant | undefined} */ plant, firstTag = plant?.tag) {
   for (const what of ['problem', 'done']) write(`editor-${what}`);
-  stored = plant;
+  storedPlant = plant;
   dialog.className = plant === undefined ? 'adding' : '';
   write('editor-title', plant ? `${maySave ? 'Change plant' : 'Plant'} ${plant.id}` : 'Add a plant');
   [idField.value, idField.placeholder] = ['', ''];
@@ -57,10 +57,10 @@ async function read(/** @type {bigint} */ id, /** @type {Request} */ request) {
 /** What follows a missing permission, and a plant that somebody else has changed. */
 async function react(/** @type {Error} */ error, /** @type {Request} */ request) {
   if (error.cause === 40300) maySave = false;
-  if (error.cause === 41200 && stored) {
-    stored = await read(stored.id, request);
-    name.compare(stored.name);
-    tag.compare(stored.tag);
+  if (error.cause === 41200 && storedPlant) {
+    storedPlant = await read(storedPlant.id, request);
+    name.compare(storedPlant.name);
+    tag.compare(storedPlant.tag);
     dialog.classList.add('comparing');
   }
   throw error;
@@ -78,11 +78,11 @@ const attempt = (/** @type {(request: Request) => Promise<void>} */ act, isLocki
 const save = (/** @type {(plant: Plant) => void} */ finish) =>
   attempt(async (request) => {
     const texts = { name: name.text() ?? '', tag: tag.text() };
-    const plant = { id: stored?.id ?? (await newId(idField.value, request)), ...texts };
-    const newEtag = await store(plant, { ...request, ifMatch: stored && etag });
-    if (!stored) reveal(plant.id);
-    const words = [`${stored ? 'Changed' : 'Added'} ${plant.id} `, ...nodesOf(plant.name)];
-    offerBack(words, stored ? [{ ...stored, etag: newEtag }] : []);
+    const plant = { id: storedPlant?.id ?? (await newId(idField.value, request)), ...texts };
+    const newEtag = await store(plant, { ...request, ifMatch: storedPlant && etag });
+    if (!storedPlant) reveal(plant.id);
+    const words = [`${storedPlant ? 'Changed' : 'Added'} ${plant.id} `, ...nodesOf(plant.name)];
+    offerBack(words, storedPlant ? [{ ...storedPlant, etag: newEtag }] : []);
     finish(plant);
   });
 
@@ -129,9 +129,9 @@ onClick('another', () => {
 form.oninput = () => dialog.classList.add('edited');
 onClick('delete', () => {
   dialog.close();
-  if (stored) removeLater(stored, etag);
+  if (storedPlant) removeLater(storedPlant, etag);
 });
-onClick('take-theirs', () => show(stored));
+onClick('take-theirs', () => show(storedPlant));
 onClick('close', close);
 offerTags(byId('plant-tag', HTMLTextAreaElement));
 saveByEnter(form);

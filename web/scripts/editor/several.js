@@ -64,12 +64,12 @@ async function change(
 
 /** Changes each, and says what became of all. */
 async function run(/** @type {readonly Target[]} */ targets, /** @type {string=} */ tag = undefined) {
-  let [done, refused] = [0, 0];
+  let [doneCount, refusedCount] = [0, 0];
   const formerPlants = /** @type {Target[]} */ ([]);
   const sum = () => {
-    bar.value = (done + refused) / targets.length;
-    const words = `${numberOf(done)} of ${plantsOf(targets.length)} ${WORDS[kind][1]}`;
-    write('several-sums', `${words}${refused > 0 ? `, ${numberOf(refused)} refused` : ''}.`);
+    bar.value = (doneCount + refusedCount) / targets.length;
+    const words = `${numberOf(doneCount)} of ${plantsOf(targets.length)} ${WORDS[kind][1]}`;
+    write('several-sums', `${words}${refusedCount > 0 ? `, ${numberOf(refusedCount)} refused` : ''}.`);
     return words;
   };
   const queue = targets.values();
@@ -77,14 +77,14 @@ async function run(/** @type {readonly Target[]} */ targets, /** @type {string=}
     for (const target of queue) {
       try {
         const before = await change(target, tag, request);
-        done++;
+        doneCount++;
         selection.remove(target.id);
         if (before) formerPlants.push(before);
       } catch (error) {
         if (request.signal.aborted || !(error instanceof Error)) return;
         // A token that may not change one plant may change none.
         if (error.cause === 40300) throw error;
-        refused++;
+        refusedCount++;
         byId('several-refused', HTMLElement).append(`${target.id}: ${error.message}\n`);
       }
       sum();
@@ -98,7 +98,7 @@ async function run(/** @type {readonly Target[]} */ targets, /** @type {string=}
     await Promise.all(Array.from({ length: REQUESTS_MAX }, () => drain(request)));
   });
   offerBack([sum()], formerPlants);
-  if (done === targets.length) dialog.close();
+  if (doneCount === targets.length) dialog.close();
   else show('finished', targets.length);
 }
 

@@ -2,17 +2,17 @@ import { byId, make, write } from '../dom.js';
 import { charactersOf, nodesOf } from '../texts.js';
 
 /** The field of the editor for one text of a plant, with its note. The service takes at most so many characters. */
-export function textField(/** @type {string} */ id, /** @type {number} */ most) {
+export function textField(/** @type {string} */ id, /** @type {number} */ lengthMax) {
   const field = byId(id, HTMLTextAreaElement);
-  let stored = /** @type {string | undefined} */ (undefined);
+  let storedText = /** @type {string | undefined} */ (undefined);
   /** What the field made of it, which has line feeds in place of carriage returns. */
-  let shown = '';
+  let shownText = '';
 
   /** Shows what is stored. */
   function fill(/** @type {string | undefined} */ text) {
-    stored = text;
+    storedText = text;
     field.value = text ?? '';
-    shown = field.value;
+    shownText = field.value;
     // As if it were typed, but for the form.
     field.dispatchEvent(new Event('input'));
     // A field shows no signs.
@@ -21,18 +21,18 @@ export function textField(/** @type {string} */ id, /** @type {number} */ most) 
   }
 
   field.addEventListener('input', () => {
-    const isLong = Array.from(field.value).length > most;
-    field.setCustomValidity(isLong ? `At most ${charactersOf(most)} can be stored.` : '');
+    const isLong = Array.from(field.value).length > lengthMax;
+    field.setCustomValidity(isLong ? `At most ${charactersOf(lengthMax)} can be stored.` : '');
   });
 
   return {
     fill,
     focus: () => field.focus(),
     /** What is to be stored: what nobody has edited stays as it is, also where a field cannot hold it. */
-    text: () => (field.value === shown ? stored : field.value || undefined),
+    text: () => (field.value === shownText ? storedText : field.value || undefined),
     /** Shows what somebody else has stored, beside what is typed. */
     compare(/** @type {string | undefined} */ text) {
-      if (field.value === shown) fill(text);
+      if (field.value === shownText) fill(text);
       write(`${id}-theirs`, ...(text === undefined ? ['none'] : nodesOf(text, 1_000)));
     },
   };

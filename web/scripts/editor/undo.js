@@ -14,12 +14,12 @@ import { nodesOf } from '../texts.js';
 const UNDO_MS_MAX = 10_000;
 
 /** The plants whose deletion waits or is on its way. */
-const leaving = /** @type {Set<bigint>} */ (new Set());
+const leavingIds = /** @type {Set<bigint>} */ (new Set());
 let undo = /** @type {(() => void) | undefined} */ (undefined);
 /** Sends the deletion that waits. */
 export let sendDeletion = () => {};
 
-export const isLeaving = (/** @type {bigint} */ id) => leaving.has(id);
+export const isLeaving = (/** @type {bigint} */ id) => leavingIds.has(id);
 
 /** Stores a plant that has the ETag of the request, or a new one without an ETag. @returns {Promise<string>} its new ETag */
 export async function store(/** @type {Plant} */ { id, name, tag }, /** @type {Request} */ request) {
@@ -54,7 +54,7 @@ function takeBack() {
 export function removeLater(/** @type {Plant} */ { id, name }, /** @type {string} */ etag) {
   sendDeletion();
   const end = () => {
-    leaving.delete(id);
+    leavingIds.delete(id);
     redraw();
   };
   const timer = setTimeout(() => sendDeletion(), UNDO_MS_MAX);
@@ -65,11 +65,11 @@ export function removeLater(/** @type {Plant} */ { id, name }, /** @type {string
   sendDeletion = () => {
     stop();
     say([]);
-    const refused = ({ message = '', cause = 0 }) =>
+    const report = ({ message = '', cause = 0 }) =>
       failed(new Error(`Plant ${id} was not deleted. ${message}`, { cause }));
-    remove(id, { ifMatch: etag }).catch(refused).finally(end);
+    remove(id, { ifMatch: etag }).catch(report).finally(end);
   };
-  leaving.add(id);
+  leavingIds.add(id);
   say([`${id} `, ...nodesOf(name), ' will be deleted in ten seconds.'], () => {
     stop();
     end();

@@ -43,11 +43,11 @@ async function prepare(/** @type {Request} */ request) {
   clearReport();
   const [file] = input.files ?? [];
   if (!file) return;
-  const read = await readList(file, variant.value);
+  const newList = await readList(file, variant.value);
   const firstId = await freeId(request);
   request.signal?.throwIfAborted();
-  list = read;
-  fillForm(read, firstId);
+  list = newList;
+  fillForm(newList, firstId);
   show('looking');
   void look();
 }
@@ -69,11 +69,11 @@ const look = () =>
 function importOf(/** @type {Reading} */ reading) {
   const [report, before] = [importReport(reading), plants.ids()];
   const sender = listSender(reading, false, report.add);
-  const created = () => report.stored.difference(before ?? report.stored);
+  const createdIds = () => report.storedIds.difference(before ?? report.storedIds);
   onClick('import-select', () => {
     dialog.close();
     fields.show({});
-    selection.replace(created());
+    selection.replace(createdIds());
   });
   return async (/** @type {Request} */ request) => {
     show('running');
@@ -81,7 +81,7 @@ function importOf(/** @type {Reading} */ reading) {
       do bar.value = sender.progress();
       while (await sender.next(request));
       importedName = reading.idsFrom === undefined ? reading.list.file.name : '';
-      byId('import-select', HTMLButtonElement).hidden = created().size === 0;
+      byId('import-select', HTMLButtonElement).hidden = createdIds().size === 0;
       show('finished');
     } catch (error) {
       show('stopped');

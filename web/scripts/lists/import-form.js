@@ -39,8 +39,8 @@ export function fillForm({ file, encoding, variants, variant, layout }, firstId)
     const columns = [layout[field]].flat();
     const value = columns.map((n) => n + 1 || '').join('+');
     const columnOptions = names.map((name, n) => option(name || `column ${n + 1}`, n + 1));
-    const joined = columns.length > 1 ? [option(columns.map((n) => names[n]).join(' and '), value)] : [];
-    offer(field, [option(NONE[field], ''), ...columnOptions, ...joined], value);
+    const jointOption = columns.length > 1 ? [option(columns.map((n) => names[n]).join(' and '), value)] : [];
+    offer(field, [option(NONE[field], ''), ...columnOptions, ...jointOption], value);
   }
 }
 

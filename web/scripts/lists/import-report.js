@@ -31,7 +31,7 @@ export function importReport(/** @type {Reading} */ { list, layout, existing }) 
   const ignoredNames = new Set(layout?.names.filter((name, n) => name && layout.header > 0 && !columns.includes(n)));
   /** The row of each id, those that are stored, and those that come again. */
   const rows = /** @type {Map<bigint, number>} */ (new Map());
-  const [stored, repeats] = [/** @type {Set<bigint>} */ (new Set()), /** @type {string[]} */ ([])];
+  const [storedIds, repeats] = [/** @type {Set<bigint>} */ (new Set()), /** @type {string[]} */ ([])];
   /** The records that are refused, in a Blob for each batch: browsers keep them outside of the page's memory. */
   const rejectedRecords = /** @type {Blob[]} */ ([]);
   onClick('import-rejected', () => {
@@ -59,7 +59,7 @@ export function importReport(/** @type {Reading} */ { list, layout, existing }) 
         const { id } = plant;
         if (rows.has(id)) repeats.push(`${id} (rows ${rows.get(id)} and ${record.row})`);
         rows.set(id, record.row);
-        if (!refusedRows.has(record.row)) stored.add(id);
+        if (!refusedRows.has(record.row)) storedIds.add(id);
         if (plantRows.childElementCount < PLANTS_MAX) plantRows.append(plantRow(plant));
       }
     }
@@ -72,6 +72,6 @@ export function importReport(/** @type {Reading} */ { list, layout, existing }) 
     write('import-twice', repeats.length > 0 ? `Ids that come twice: ${ids}` : '');
   }
 
-  /** `stored` has the ids of plants that are stored. */
-  return { add, stored };
+  /** `storedIds` has the ids of plants that are stored. */
+  return { add, storedIds };
 }

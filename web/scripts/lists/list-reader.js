@@ -36,9 +36,9 @@ export async function readList(/** @type {File} */ file, /** @type {string} */ v
   const bytes = await file.bytes().catch(() => {
     throw new Error('This list cannot be read: it was moved or changed, or it is a folder. Choose it again.');
   });
-  const read = (await workbook(file, bytes, variant)) ?? decoded(bytes, variant);
-  if (read.text.trim() === '') throw new Error('This list is empty.');
-  return { file, ...read, layout: /^\s*[{[]/.test(read.text) ? undefined : detectLayout(read.text) };
+  const source = (await workbook(file, bytes, variant)) ?? decoded(bytes, variant);
+  if (source.text.trim() === '') throw new Error('This list is empty.');
+  return { file, ...source, layout: /^\s*[{[]/.test(source.text) ? undefined : detectLayout(source.text) };
 }
 
 /** A sheet as CSV; undefined if the list is no workbook. @param {File} file @param {Uint8Array} bytes @param {string} variant */
@@ -64,8 +64,8 @@ function decoded(bytes, variant) {
   let doubt = /** @type {unknown} */ (undefined);
   for (const encoding of variant ? [variant] : [undefined, ...encodings.map(({ encoding }) => encoding)]) {
     try {
-      const read = decodeList(bytes, encoding);
-      return { ...read, variants: encoding ? variants : [], variant: read.encoding };
+      const source = decodeList(bytes, encoding);
+      return { ...source, variants: encoding ? variants : [], variant: source.encoding };
     } catch (error) {
       doubt ??= error;
     }

@@ -12,15 +12,15 @@ import { isFiltered, keepInAddress, matching, ORDERS, view, wordsOf } from './vi
 const TYPING_MS = 300;
 
 const [name, tag] = [byId('name', HTMLInputElement), byId('tag', HTMLInputElement)];
-const untagged = byId('untagged', HTMLButtonElement);
+const untaggedButton = byId('untagged', HTMLButtonElement);
 /** The heads of the columns: each has two orders, up and down. */
 const heads = /** @type {NodeListOf<HTMLButtonElement>} */ (document.querySelectorAll('th button'));
 const typedName = () => name.value.trim() || undefined;
-let typing = 0;
+let typingTimer = 0;
 
 /** Shows what the address says. */
 export function showAddress() {
-  clearTimeout(typing);
+  clearTimeout(typingTimer);
   write('problem');
   fill();
   selection.replace(new Set());
@@ -48,16 +48,16 @@ byId('limits', HTMLFormElement).onsubmit = () => {
 };
 name.oninput = () => {
   keepInAddress({ ...view(), name: typedName() });
-  clearTimeout(typing);
-  typing = setTimeout(showAddress, list.isLarge() ? TYPING_MS : 0);
+  clearTimeout(typingTimer);
+  typingTimer = setTimeout(showAddress, list.isLarge() ? TYPING_MS : 0);
 };
 for (const [n, head] of heads.entries()) {
   const [up, down] = ORDERS.slice(2 * n);
   head.onclick = () => limit({ order: view().order === up ? down : up });
 }
-untagged.onclick = () => limit({ tag: view().tag === null ? undefined : null });
+untaggedButton.onclick = () => limit({ tag: view().tag === null ? undefined : null });
 onClick('show-all', () => show({ order: view().order }));
-offerTags(tag, (chosen) => limit({ tag: chosen }));
+offerTags(tag, (choice) => limit({ tag: choice }));
 fill();
 
 /** Where nothing matches, proposes what does: the text without the tag, one of its words, or the beginning of its only one. */
@@ -92,7 +92,7 @@ export function drawFields() {
     head.parentElement?.setAttribute('aria-sort', direction);
     head.disabled = n > 0 && !canOrder;
   }
-  untagged.ariaPressed = `${view().tag === null}`;
+  untaggedButton.ariaPressed = `${view().tag === null}`;
   const isNone = isFiltered(view()) && list.rows().length === 0 && list.isWhole() && !list.isLarge();
   write('proposals', ...(isNone ? proposals() : []));
   const [id, wanted] = [list.rows()[0]?.id, list.wantedId()];

@@ -21,7 +21,7 @@ let hasTooMany = false;
 let query = /** @type {View} */ ({});
 let loadedRows = /** @type {Row[]} */ ([]);
 /** The id with which they begin, unless they begin with the first one; the one that they reach to. */
-let [first, end] = /** @type {(bigint | undefined)[]} */ ([undefined, undefined]);
+let [firstId, endId] = /** @type {(bigint | undefined)[]} */ ([undefined, undefined]);
 /** Those that are shown, in their order; undefined until they are arranged. */
 let shownRows = /** @type {readonly Row[] | undefined} */ (undefined);
 /** After a failure nothing more is loaded until it begins again, so that scrolling does not repeat the request. */
@@ -40,8 +40,8 @@ export const hasMore = () => state !== 'complete';
 /** Whether there is more that the service has not refused to send. */
 export const canGrow = () => hasMore() && state !== 'failed';
 /** Whether all is here that was asked for. */
-export const isWhole = () => !hasMore() && first === undefined;
-export const from = () => first;
+export const isWhole = () => !hasMore() && firstId === undefined;
+export const from = () => firstId;
 /** Also those that are not shown. */
 export const all = () => /** @type {readonly Row[]} */ (loadedRows);
 /** The ids of all plants; undefined if not all are here. */
@@ -81,14 +81,14 @@ function wanted() {
   return { name, tag: view().tag ?? undefined, order: view().order === 'desc' ? 'desc' : undefined };
 }
 
-const isCurrent = () => `${queryOf(wanted())}` === `${queryOf(query)}` && wantedId() === first;
+const isCurrent = () => `${queryOf(wanted())}` === `${queryOf(query)}` && wantedId() === firstId;
 
 /** Begins again. Those of the same view stay until they come anew. */
 export function reload() {
   if (!isCurrent()) loadedRows = [];
   [signal, isOld] = [begins(), true];
-  [query, first, heldChanges, state] = [wanted(), wantedId(), [], 'partial'];
-  end = first === undefined ? undefined : asId(first + (query.order === 'desc' ? 1n : -1n));
+  [query, firstId, heldChanges, state] = [wanted(), wantedId(), [], 'partial'];
+  endId = firstId === undefined ? undefined : asId(firstId + (query.order === 'desc' ? 1n : -1n));
   void loadMore();
   refresh();
 }
@@ -100,14 +100,14 @@ export async function loadMore() {
   const request = { signal, trouble: (problem = '') => write('trouble', problem), has: 'length' };
   try {
     const limit = isOld ? FIRST_PAGE_ROWS_MAX : Math.min(PAGE_ROWS_MAX, ROWS_MAX - loadedRows.length || PAGE_ROWS_MAX);
-    const path = `plants?${queryOf({ limit, after: end, ...query })}`;
+    const path = `plants?${queryOf({ limit, after: endId, ...query })}`;
     const { body, headers } = await send('GET', path, request);
     setState('may-create', headers.get('Allow')?.includes('POST') ?? false);
     if (isOld) loadedRows = [];
     loadedRows.push(.../** @type {Plant[]} */ (body).map(rowOf));
     // A search may have looked further than its last plant.
     const next = nextAfter(headers);
-    [end, state] = [next ?? loadedRows.at(-1)?.id, next === undefined ? 'complete' : 'partial'];
+    [endId, state] = [next ?? loadedRows.at(-1)?.id, next === undefined ? 'complete' : 'partial'];
   } catch (error) {
     if (request.signal.aborted) return;
     failed(error);
@@ -118,7 +118,7 @@ export async function loadMore() {
   // The first half goes.
   if (loadedRows.length > ROWS_MAX) {
     loadedRows = loadedRows.slice(ROWS_MAX / 2);
-    first = loadedRows[0]?.id;
+    firstId = loadedRows[0]?.id;
   }
   if (heldChanges.length > 0) apply(heldChanges.splice(0));
   if (state === 'partial' && loadedRows.length >= ROWS_MAX) becomeLarge();
@@ -141,7 +141,7 @@ export function apply(/** @type {readonly Change[]} */ changes) {
   const byId = new Map(loadedRows.map((row) => [row.id, row]));
   for (const change of changes) {
     const { id } = change;
-    const isInReach = !isBefore(id, first ?? id) && (!hasMore() || (end !== undefined && !isBefore(end, id)));
+    const isInReach = !isBefore(id, firstId ?? id) && (!hasMore() || (endId !== undefined && !isBefore(endId, id)));
     const isPlant = (byId.has(id) || isInReach) && !('deleted' in change) && (tag === undefined || change.tag === tag);
     if (isPlant && change.name.toLowerCase().includes(name.toLowerCase())) byId.set(id, rowOf(change));
     else byId.delete(id);
@@ -150,7 +150,7 @@ export function apply(/** @type {readonly Change[]} */ changes) {
   // The last rows go until they are scrolled to; not while a page is on its way that follows them.
   if (loadedRows.length > ROWS_MAX && state !== 'loading') {
     loadedRows.length = ROWS_MAX;
-    [end, state] = [loadedRows.at(-1)?.id, 'partial'];
+    [endId, state] = [loadedRows.at(-1)?.id, 'partial'];
     becomeLarge();
   }
   refresh();

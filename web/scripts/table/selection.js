@@ -18,8 +18,8 @@ export function remove(/** @type {bigint} */ id) {
 }
 
 /** Selects these, and no others. */
-export function replace(/** @type {Set<bigint>} */ chosen) {
-  ids = chosen;
+export function replace(/** @type {Set<bigint>} */ newIds) {
+  ids = newIds;
   start = undefined;
   redraw();
 }
