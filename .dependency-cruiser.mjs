@@ -60,6 +60,12 @@ export default {
       to: { path: '^(src|migrations)/', pathNot: inside('runtime') },
     },
     {
+      name: 'config-imports-no-adapter',
+      severity: 'error',
+      from: { path: inside('config') },
+      to: { path: '^(src|migrations)/', pathNot: [inside('config'), PORTS] },
+    },
+    {
       name: 'the-page-imports-the-reader-of-lists',
       comment: 'Browsers run its scripts: they get web and this folder, and no packages.',
       severity: 'error',

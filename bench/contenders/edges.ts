@@ -65,7 +65,7 @@ async function plantStore({ level = 'info', hasMetrics = true }): Promise<string
       baseUrl: () => 'http://x',
       isReady: async () => true,
     },
-    verifyToken: staticTokens({ full: [TOKEN], reading: [] }),
+    verifyToken: staticTokens({ full: [{ token: TOKEN }], reading: [] }),
     maxRequests: 1_000,
     maxRequestBytes: 64 * 1024 ** 2,
     ...(hasMetrics && { observer: prometheusMetrics() }),

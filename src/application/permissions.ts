@@ -15,6 +15,9 @@ export interface Access {
   readonly clientId?: string | undefined;
 }
 
+/** The pattern of a token: its characters are those of RFC 6750 section 2.1, and 16 random ones cannot be guessed. */
+export const TOKEN = '[A-Za-z0-9\\-._~+/]{16,}=*';
+
 /**
  * Determines what a token permits; undefined if it is not accepted. MUST reject with PlantStoreError `token_unverifiable` if
  * that cannot be determined now.

@@ -18,8 +18,8 @@ export async function tokenVerifier(
   log: Logger,
 ): Promise<{ verifyToken: TokenVerifier; ownToken: string | undefined }> {
   if (ownTokenFolder !== undefined) {
-    const own = await ownToken(ownTokenFolder);
-    return { verifyToken: staticTokens({ full: [own], reading: [] }), ownToken: own };
+    const token = await ownToken(ownTokenFolder);
+    return { verifyToken: staticTokens({ full: [{ token }], reading: [] }), ownToken: token };
   }
   const verifyConfigured = configuredTokens(tokenFiles, readTokens, log);
   // Imported only where it is needed: the module loads jose and an HTTP client.

@@ -2,7 +2,6 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { EnvHttpProxyAgent, request } from 'undici';
-import { namedToken } from '../adapters/auth/static-tokens.ts';
 import { readConfig } from '../config/config.ts';
 import { environment } from '../config/environment.ts';
 import { readVariables } from '../config/reader.ts';
@@ -98,7 +97,7 @@ function ownService() {
   // A container that listens at :: often has no ::1.
   const host = ['0.0.0.0', '::'].includes(HOST) ? '127.0.0.1' : HOST;
   const file = ownTokenFolder === undefined ? '' : join(ownTokenFolder, 'access-token');
-  const [configured] = readTokens().full.map(namedToken);
+  const [configured] = readTokens().full;
   const token = configured?.token ?? (existsSync(file) ? readFileSync(file, 'utf8').trim() : undefined);
   if (!token) throw new Error(`no token of this folder may create plants: start the service, or ${ADVICE}`);
   if (PORT === 0) throw new Error(`PORT is 0, so only the service knows where it listens: ${ADVICE}`);

@@ -1,8 +1,4 @@
-import type { JwtOptions } from '../adapters/auth/jwt-tokens.ts';
-import { namedToken, type TokenLists } from '../adapters/auth/static-tokens.ts';
-import type { PostgresOptions } from '../adapters/postgres/connections/pool.ts';
-import { urlProblem } from '../adapters/postgres/connections/url.ts';
-import type { WebhookEndpoint } from '../adapters/webhooks/webhook-sender.ts';
+import { canonicalUrl, urlProblem } from './database-url.ts';
 import { environment } from './environment.ts';
 import { readVariables } from './reader.ts';
 import { type Check, rules } from './rules.ts';
@@ -10,7 +6,7 @@ import { VARIABLES, type VariableValues } from './variables.ts';
 import { configuredEndpoints } from './webhooks.ts';
 
 type DatabaseConfig =
-  | ({ readonly kind: 'postgres' } & PostgresOptions)
+  | { readonly kind: 'postgres'; readonly url: string; readonly poolSize: number; readonly statementTimeout: number }
   | { readonly kind: 'embedded'; readonly dataDir: string };
 
 const { DATABASE_URL, MIGRATION_DATABASE_URL, POOL_SIZE, STATEMENT_TIMEOUT, DATA_DIR } = VARIABLES;
@@ -24,13 +20,13 @@ export interface Config extends Omit<VariableValues<typeof VARIABLES>, keyof typ
   readonly database: DatabaseConfig;
   /** The files with tokens, which may change while the service runs. */
   readonly tokenFiles: readonly string[];
-  /** Reads the accepted bearer tokens. @throws Error as at the start */
-  readonly readTokens: () => TokenLists;
+  /** Reads the bearer tokens that permit everything, and those that permit reading only. @throws Error as at the start */
+  readonly readTokens: () => ReturnType<typeof tokenLists>;
   /** Whose signed tokens are accepted as well. */
-  readonly jwt: Omit<JwtOptions, 'proxy'> | undefined;
+  readonly jwt: ReturnType<typeof jwtConfig>;
   /** Where the service keeps a token of its own; undefined if it accepts configured ones instead. */
   readonly ownTokenFolder: string | undefined;
-  readonly webhooks: readonly WebhookEndpoint[];
+  readonly webhooks: ReturnType<typeof configuredEndpoints>;
   /** The proxy for https:// URLs of webhooks and keys, and the hosts that are reached without it. */
   readonly proxy: { readonly httpsProxy: string; readonly noProxy: string };
 }
@@ -84,25 +80,25 @@ function databaseConfig(
   if (url === undefined) return { kind: 'embedded', dataDir };
   const fault = urlProblem(url);
   if (fault !== undefined) problem(`${name} ${fault}`);
-  return { kind: 'postgres', url, poolSize, statementTimeout };
+  return { kind: 'postgres', url: canonicalUrl(url), poolSize, statementTimeout };
 }
 
-/** Tokens that permit everything, and tokens that permit reading only, each perhaps with a name. */
-function tokenLists(values: VariableValues<typeof TOKENS>, { problem }: Check): TokenLists {
+function tokenLists(values: VariableValues<typeof TOKENS>, { problem }: Check) {
   const full = [values.ACCESS_TOKENS, values.ACCESS_TOKENS_FILE].flatMap((list) => list ?? []);
   const reading = [values.READ_TOKENS, values.READ_TOKENS_FILE].flatMap((list) => list ?? []);
-  const bare = (list: readonly string[]) => new Set(list.map((entry) => namedToken(entry).token));
-  if (!bare(full).isDisjointFrom(bare(reading))) {
+  const tokens = (list: typeof full) => new Set(list.map(({ token }) => token));
+  const entries = (list: typeof full) => new Set(list.map(({ token, who }) => [who, token].join(':')));
+  if (!tokens(full).isDisjointFrom(tokens(reading))) {
     problem('a token of ACCESS_TOKENS or ACCESS_TOKENS_FILE must not be in READ_TOKENS or READ_TOKENS_FILE, too');
   }
   // The log would show one of the names, whoever sent the token.
-  if ([full, reading].some((list) => new Set(list).size > bare(list).size)) {
+  if ([full, reading].some((list) => entries(list).size > tokens(list).size)) {
     problem('a token that is listed several times must have the same name each time, or none');
   }
   return { full, reading };
 }
 
-function jwtConfig(values: VariableValues<typeof VARIABLES>, { isSet, problem }: Check): Config['jwt'] {
+function jwtConfig(values: VariableValues<typeof VARIABLES>, { isSet, problem }: Check) {
   const { JWT_JWKS_URL: jwksUrl, JWT_ISSUER: issuer, JWT_AUDIENCE: audiences, JWT_ALLOW_HTTP: allowHttp } = values;
   const { JWT_SCOPE_CLAIM: scopeClaims, JWT_READ_SCOPE: readScope, JWT_WRITE_SCOPE: writeScope } = values;
   if (jwksUrl && !allowHttp && rules.httpsOrLoopbackUrl.parse(jwksUrl) === undefined) {

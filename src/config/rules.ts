@@ -1,5 +1,4 @@
-import { TOKEN } from '../adapters/auth/static-tokens.ts';
-import { isLoopback } from '../adapters/http/loopback.ts';
+import { TOKEN } from '../application/permissions.ts';
 
 /** What a variable must be. */
 export interface Rule<T> {
@@ -77,10 +76,21 @@ const httpUrl: Rule<string> = {
   },
 };
 
+/** Matches the hosts of this machine, as URL spells them. */
+const LOOPBACK = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/;
+
 /** An origin, exactly as browsers send it. */
 function exactOrigin(origin: string): string | undefined {
   const { protocol, host } = URL.parse(origin) ?? {};
   return host !== '' && !origin.includes('*') && `${protocol}//${host}` === origin ? origin : undefined;
+}
+
+/** An entry such as `anna:TOKEN`: no token has a colon. */
+const NAMED_TOKEN = new RegExp(`^(?:([a-z0-9._-]{1,64}):)?(${TOKEN})$`);
+
+function namedToken(entry: string) {
+  const [, who, token] = NAMED_TOKEN.exec(entry) ?? [];
+  return token === undefined ? undefined : { token, who };
 }
 
 /** A JSON array is refused, since its brackets would become parts of names. */
@@ -116,7 +126,7 @@ export const rules = {
     mustBe: 'an https:// URL, or an http:// URL of this machine, without a user and a password',
     parse(value) {
       const { protocol, hostname = '' } = URL.parse(value) ?? {};
-      return protocol === 'https:' || isLoopback(hostname) ? httpUrl.parse(value) : undefined;
+      return protocol === 'https:' || LOOPBACK.test(hostname) ? httpUrl.parse(value) : undefined;
     },
   } satisfies Rule<string>,
   origins: {
@@ -132,7 +142,7 @@ export const rules = {
   tokens: listOf(
     'one token or more, separated by commas or line ends, each of at least 16 letters, digits and -._~+/, perhaps with ' +
       'a name of up to 64 small letters, digits and ._- and a colon before it',
-    matching(new RegExp(`^([a-z0-9._-]{1,64}:)?${TOKEN}$`), '').parse,
+    namedToken,
   ),
   /** A token of any service. One that no header can carry is refused, since the error of fetch would repeat it. */
   bearerToken: matching(/^[!-~]+$/, 'one token, on one line'),

@@ -1,5 +1,4 @@
 import { hash } from 'node:crypto';
-import type { WebhookEndpoint } from '../adapters/webhooks/webhook-sender.ts';
 import { type Check, rules } from './rules.ts';
 
 /** The most secrets of an endpoint: while one is being replaced, both sign. */
@@ -50,16 +49,22 @@ function isSecret(text: string): boolean {
 /** The most endpoints: each has connections and a task of its own. */
 const ENDPOINTS_MAX = 100;
 
+interface Endpoint {
+  readonly name: string;
+  readonly url: string;
+  readonly secrets: readonly string[];
+}
+
 interface WebhookValues {
   readonly WEBHOOK_URLS?: readonly string[] | undefined;
   readonly WEBHOOK_SECRET?: readonly string[] | undefined;
   readonly WEBHOOK_SECRET_FILE?: readonly string[] | undefined;
-  readonly WEBHOOKS_FILE?: readonly Omit<WebhookEndpoint, 'name'>[] | undefined;
+  readonly WEBHOOKS_FILE?: readonly Omit<Endpoint, 'name'>[] | undefined;
   readonly WEBHOOK_ALLOW_HTTP: boolean;
 }
 
 /** Where webhooks are sent, and with which secrets. */
-export function configuredEndpoints(values: WebhookValues, { isSet, problem }: Check): readonly WebhookEndpoint[] {
+export function configuredEndpoints(values: WebhookValues, { isSet, problem }: Check): readonly Endpoint[] {
   const { WEBHOOK_URLS = [], WEBHOOK_SECRET = [], WEBHOOK_SECRET_FILE = [], WEBHOOKS_FILE = [] } = values;
   const secrets = [...WEBHOOK_SECRET, ...WEBHOOK_SECRET_FILE];
   if (isSet('WEBHOOK_URLS') !== ['WEBHOOK_SECRET', 'WEBHOOK_SECRET_FILE'].some(isSet)) {

@@ -49,7 +49,7 @@ test('reads every variable', () => {
     ...{ HTTPS_PROXY: 'http://user:p%40ss@proxy:3128', NO_PROXY: '.internal, 10.0.0.1' },
   };
   const { readTokens, ...config } = readConfig({ ...environment, ACCESS_TOKENS: TOKEN, READ_TOKENS: READ_TOKEN });
-  expect(readTokens()).toEqual({ full: [TOKEN], reading: [READ_TOKEN] });
+  expect(readTokens()).toEqual({ full: [{ token: TOKEN }], reading: [{ token: READ_TOKEN }] });
   expect(config).toMatchObject({
     ...{ ...environment, PORT: 4000, PAGES: false, MANAGEMENT_PORT: 65_535 },
     CORS_ORIGINS: ['https://a', 'capacitor://localhost'],
@@ -196,14 +196,16 @@ test.each([
   'postgres://user:pass@%2Fcloudsql%2Fproject%3Aregion%3Ainstance/plants',
   'postgres://db.example/plants?sslrootcert=system',
 ])('takes %s for a DATABASE_URL, of the service and of migrations', (url) => {
-  expect(readConfig({ DATABASE_URL: url, ACCESS_TOKENS: TOKEN })).toMatchObject({ database: { url } });
-  expect(readDatabaseConfig({ MIGRATION_DATABASE_URL: url })).toMatchObject({ url });
+  const checked = url.replace(/sslrootcert=system|sslmode=require/, 'sslmode=verify-full');
+  expect(readConfig({ DATABASE_URL: url, ACCESS_TOKENS: TOKEN })).toMatchObject({ database: { url: checked } });
+  expect(readDatabaseConfig({ MIGRATION_DATABASE_URL: url })).toMatchObject({ url: checked });
 });
 
 test('takes require, prefer and verify-ca for verify-full; the driver does not warn', () => {
   const warn = jest.spyOn(process, 'emitWarning').mockImplementation(() => {});
   for (const mode of ['require', 'prefer', 'verify-ca']) {
-    readConfig({ DATABASE_URL: `postgres://db.example/plants?sslmode=${mode}`, ACCESS_TOKENS: TOKEN });
+    const config = readDatabaseConfig({ DATABASE_URL: `postgres://db.example/plants?sslmode=${mode}` });
+    expect(config).toMatchObject({ url: 'postgres://db.example/plants?sslmode=verify-full' });
   }
   expect(warn).not.toHaveBeenCalled();
   warn.mockRestore();
@@ -253,7 +255,7 @@ describe('access tokens', () => {
     ['line ends', `${TOKEN}\n${OTHER_TOKEN}\n`],
     ['line ends of Windows', `${TOKEN}\r\n\r\n${OTHER_TOKEN}\r\n`],
   ])('are separated by %s, in the variables and in the files', (name, list) => {
-    const [both, path] = [[TOKEN, OTHER_TOKEN], file(name, list)];
+    const [both, path] = [[{ token: TOKEN }, { token: OTHER_TOKEN }], file(name, list)];
     for (const given of [{ ACCESS_TOKENS: list }, { ACCESS_TOKENS_FILE: path }]) {
       expect(readConfig({ DATABASE_URL, ...given }).readTokens()).toEqual({ full: both, reading: [] });
     }
@@ -265,8 +267,9 @@ describe('access tokens', () => {
   });
 
   test('may have names', () => {
-    const list = `anna:${TOKEN}, ${'x'.repeat(64)}:${OTHER_TOKEN}`;
-    expect(readConfig({ DATABASE_URL, ACCESS_TOKENS: list }).readTokens().full).toEqual(list.split(', '));
+    const named = ['r.2_d-2', 'x'.repeat(64)].map((who) => ({ who, token: `${who.length}${OTHER_TOKEN}` }));
+    const list = named.map(({ who, token }) => `${who}:${token}`).join();
+    expect(readConfig({ DATABASE_URL, ACCESS_TOKENS: list }).readTokens().full).toEqual(named);
   });
 
   test('may be there several times, but with one name only, since the log shows it', () => {
@@ -314,7 +317,7 @@ describe('a file of tokens', () => {
 
   test('may have 1 MiB', () => {
     const path = file('largest', TOKEN.padEnd(1024 ** 2, '\n'));
-    expect(readConfig({ ACCESS_TOKENS_FILE: path }).readTokens().full).toEqual([TOKEN]);
+    expect(readConfig({ ACCESS_TOKENS_FILE: path }).readTokens().full).toEqual([{ token: TOKEN }]);
     appendFileSync(path, '\n');
     expect(mistakes({ ACCESS_TOKENS_FILE: path })).toEqual(refusal(IRREGULAR));
   });

@@ -37,6 +37,7 @@ test('every forbidden import is reported', async () => {
     [OTHERS, 'src/adapters/new-one/with-json.ts', `import '../../formats/plant-json.ts';`],
     ['lists-import-the-form-of-csv', 'src/lists/with-plant.js', `import '../domain/plant.ts';`],
     ['runtime-serves-all', 'src/runtime/with-domain.ts', `export type { Plant } from '../domain/plant.ts';`],
+    ['config-imports-no-adapter', 'src/config/with-adapter.ts', `import '../adapters/http/errors.ts';`],
     ['the-page-imports-the-reader-of-lists', 'web/scripts/with-schemas.js', `import '../../src/formats/schemas.ts';`],
     ['the-page-is-served-not-imported', 'src/adapters/http/with-page.ts', `import '../../../web/scripts/ids.js';`],
     ['commands-plug-in-only', 'src/bootstrap/with-command.ts', `import '../migrate.ts';`],

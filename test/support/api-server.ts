@@ -29,7 +29,7 @@ export async function startApiServer({ plants, cases, limits, ...options }: ApiS
   const log = pino({}, { write: (line: string) => void lines.push(line) });
   const server: HttpServer = await startServer(
     api({
-      verifyToken: staticTokens({ full: [TOKEN], reading: [] }),
+      verifyToken: staticTokens({ full: [{ token: TOKEN }], reading: [] }),
       bodyLimit: 1024 ** 2,
       maxRequests: 1_000,
       maxRequestBytes: 64 * 1024 ** 2,

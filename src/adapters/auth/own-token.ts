@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { open, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { TOKEN } from './static-tokens.ts';
+import { TOKEN } from '../../application/permissions.ts';
 
 /**
  * The token that a service without configured tokens makes on its first start: 256 random bits, kept in the file

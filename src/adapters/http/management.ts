@@ -1,10 +1,12 @@
 import Router from '@koa/router';
 import type { Logger } from 'pino';
 import { errorKinds, HttpError, JSON_TYPE } from './errors.ts';
-import { isLoopback } from './loopback.ts';
 import { createApp, refuseUnknown, setHeaders } from './middleware/every-request.ts';
 import type { RequestContext, RequestMiddleware, RequestState } from './middleware/state.ts';
 import type { Readiness } from './readiness.ts';
+
+/** Matches loopback addresses to listen at, and Host headers, which may have a port. */
+const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[?::1\]?)(?::\d+)?$/i;
 
 /**
  * For operators and orchestrators: `/live` (the process runs), `/ready` (it can serve requests) and `/metrics`.
@@ -33,7 +35,7 @@ export function management({ report }: Readiness, metrics: () => Promise<string>
 
   // Probes come every few seconds, so only failures are logged.
   const app = createApp(log.child({}, { level: log.isLevelEnabled('warn') ? 'warn' : log.level }));
-  if (isLoopback(host)) app.use(refuseOtherHosts);
+  if (LOOPBACK.test(host)) app.use(refuseOtherHosts);
   app.use(router.routes());
   app.use(refuseUnknown('this port has /live, /ready and /metrics'));
   return { app };
@@ -41,7 +43,7 @@ export function management({ report }: Readiness, metrics: () => Promise<string>
 
 /** Refuses other hosts: a page whose owner points its name to this machine (DNS rebinding) could read the responses. */
 const refuseOtherHosts: RequestMiddleware = ({ req }, next) => {
-  if (req.headers.host === undefined || isLoopback(req.headers.host)) return next();
+  if (req.headers.host === undefined || LOOPBACK.test(req.headers.host)) return next();
   throw new HttpError('malformed_request', 'on the management port, the Host must be localhost or a loopback address');
 };
 

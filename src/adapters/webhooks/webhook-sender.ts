@@ -5,7 +5,7 @@ import { plantJson } from '../../formats/plant-json.ts';
 import { dispatcherTo } from './endpoint-dispatcher.ts';
 
 /** Where webhooks are sent. */
-export interface WebhookEndpoint {
+interface WebhookEndpoint {
   /** For people and metrics: its host and a digest of its URL, which may be a secret. */
   readonly name: string;
   readonly url: string;

@@ -19,7 +19,7 @@ const PLANT = '{"id":1,"name":"Monstera"}';
 const TOO_LARGE = PLANT.padEnd(BYTES_MAX + 1);
 
 const stored = new Map<bigint, NewPlant | 'deleted'>([[2n, { id: 2n, name: 'Ficus' }]]).set(3n, 'deleted');
-const verifyToken = staticTokens({ full: [TOKEN], reading: [READER] });
+const verifyToken = staticTokens({ full: [{ token: TOKEN }], reading: [{ token: READER }] });
 const server = forAllTests(() => startApiServer({ plants: fakePlants(stored), verifyToken }));
 
 /** Holds an answer against what every error answer must be, and against this error number. */

@@ -11,7 +11,7 @@ import { kyselyDialect, type SupervisedClient, supervise } from './supervised-cl
 import { driverConfig } from './url.ts';
 
 export interface PostgresOptions {
-  /** A URL without a problem (`urlProblem`). */
+  /** A URL that pg-connection-string takes. */
   readonly url: string;
   readonly poolSize: number;
   /** Milliseconds until the server cancels a statement; 0 for migrations, which may take any time. */

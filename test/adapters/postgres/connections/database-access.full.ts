@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { TLSSocket } from 'node:tls';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { migrationStatus } from '../../../../src/adapters/postgres/schema/migration-status.ts';
+import { canonicalUrl } from '../../../../src/config/database-url.ts';
 import { execute } from '../../../../tooling/execute.ts';
 import type { PostgresServer } from '../../../../tooling/postgres-server.ts';
 import { apiClient } from '../../../support/api-client.ts';
@@ -116,7 +117,7 @@ describe('the role of the service', () => {
 
 describe('TLS to Postgres', () => {
   const reached = async (query: string, place = {}) => {
-    const { pending } = await migrationStatus(connect(urlOf('plants_service', query, place)));
+    const { pending } = await migrationStatus(connect(canonicalUrl(urlOf('plants_service', query, place))));
     return pending.length === 0;
   };
   const otherAuthority = { cause: { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' } };
