@@ -215,19 +215,16 @@ describe('on Postgres', () => {
   });
 });
 
-const outcomeWith = async (environment: Record<string, string>) =>
-  startMain(await temporaryFolder(), environment).outcome();
-
-test('cannot start on a PORT in use, and says so', async () => {
+test('cannot start on a PORT in use or on another machine, and says what to change', async () => {
   const PORT = `${await listening(createServer())}`;
-  const message = `another process listens at PORT ${PORT}: stop it, or set PORT to another port`;
-  const stderr = `Plant Store cannot start.\n${message}\n`;
-  expect(await outcomeWith({ PORT })).toMatchObject({ code: 1, stderr });
-});
-
-test('cannot start on an address that is not this machine, and says what to change', async () => {
+  const inUse = `another process listens at PORT ${PORT}: stop it, or set PORT to another port`;
   // RFC 5737: nobody's.
-  const { code, stderr } = await outcomeWith({ HOST: '192.0.2.1' });
-  expect(code).toBe(1);
-  expect(stderr).toMatch(/^Plant Store cannot start\.\nlisten \w+: .* 192\.0\.2\.1.*: change HOST or PORT\n$/);
+  const HOST = '192.0.2.1';
+  for (const [variables, message] of [
+    [{ PORT }, inUse],
+    [{ HOST }, `listen \\w+: .* ${HOST}.*: change HOST or PORT`],
+  ] as const) {
+    const stderr = expect.stringMatching(`^Plant Store cannot start\\.\\n${message}\\n$`);
+    expect(await startMain(await temporaryFolder(), variables).outcome()).toMatchObject({ code: 1, stderr });
+  }
 });

@@ -188,12 +188,6 @@ describe('of a list', () => {
   });
 });
 
-test('shows how to use it when it is asked to', async () => {
-  const help = await run('a.csv', 'b.csv', '--help');
-  expect(help).toMatchObject({ code: 0, stderr: '' });
-  expect(help.stdout).toMatch(/^Usage: npm run import -- FILE .*--replace.*--check.*130/s);
-});
-
 test('sends a request again after 503, after half an error and after a lost connection', async () => {
   const responses: [number, string][] = [
     [503, 'busy'],

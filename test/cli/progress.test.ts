@@ -8,29 +8,17 @@ afterEach(() => void jest.useRealTimers());
 
 /** ECMA-48: erase the line, and go to its first column. */
 const ERASE = '\x1B[2K\x1B[1G';
+const HALF_WAY = '50 %, 30,000 plants';
 
-/** Where the progress goes: a terminal, or a file. */
-function output(isTTY: boolean) {
+test.each([
+  ['redraws one line on a terminal, and removes it at the end', true, 1_000, `${ERASE}${HALF_WAY}`.repeat(4), ERASE],
+  ['writes a plain line every few seconds elsewhere', false, 10_000, `${HALF_WAY}\n`.repeat(2), null],
+])('%s', (_what, isTTY, milliseconds, shown, atEnd) => {
   const stream = new PassThrough({ encoding: 'utf8' });
-  return { text: () => stream.read(), stream: Object.assign(stream, { isTTY }) as unknown as WriteStream };
-}
-
-const halfWay = () => '50 %, 30,000 plants';
-
-test('redraws one line on a terminal, and removes it at the end', () => {
-  const { text, stream } = output(true);
-  const end = showProgress(halfWay, stream);
-  jest.advanceTimersByTime(1_000);
-  expect(text()).toBe(`${ERASE}${halfWay()}`.repeat(4));
-  end();
-  expect(text()).toBe(ERASE);
-});
-
-test('writes a plain line every few seconds elsewhere', () => {
-  const { text, stream } = output(false);
-  const end = showProgress(halfWay, stream);
-  jest.advanceTimersByTime(10_000);
+  const end = showProgress(() => HALF_WAY, Object.assign(stream, { isTTY }) as unknown as WriteStream);
+  jest.advanceTimersByTime(milliseconds);
+  expect(stream.read()).toBe(shown);
   end();
   jest.advanceTimersByTime(60_000);
-  expect(text()).toBe(`${halfWay()}\n`.repeat(2));
+  expect(stream.read()).toBe(atEnd);
 });

@@ -5,9 +5,8 @@ import type { Database } from '../../src/adapters/postgres/connections/pool.ts';
 import type { NewPlant } from '../../src/domain/plant.ts';
 import { freePort } from '../../tooling/free-port.ts';
 import { type ApiClient, apiClient } from '../support/api-client.ts';
-import { startApiServer, TOKEN } from '../support/api-server.ts';
+import { TOKEN } from '../support/api-server.ts';
 import { eventually } from '../support/eventually.ts';
-import { fakePlants } from '../support/fake-plants.ts';
 import { startRandomRequests } from '../support/faults/random-requests.ts';
 import { forEachTest } from '../support/lifetimes.ts';
 import { differences } from '../support/plants/changes.ts';
@@ -131,19 +130,4 @@ describe('the mirror of a service on Postgres', () => {
     await hasCopied(await stored());
     expect(mirror.stderr()).toMatch(new RegExp(`^no changes from ${address} \\(.+\\): trying again\\n$`));
   });
-});
-
-test('ends if another one writes to the same file', async () => {
-  const plants = fakePlants();
-  const { url } = await startApiServer({ plants });
-  const both = [start(url), start(url)];
-  let ended: NodeProcess | undefined;
-  for (const mirror of both) mirror.exited.then(() => (ended = mirror));
-  for (let id = 3n; ended === undefined; id++) {
-    await plants.add({ id, name: 'new for both' });
-    // Pages of their own.
-    await delay(50);
-  }
-  const stderr = 'another mirror writes to the same file\n';
-  expect(await ended.outcome()).toEqual({ code: 1, stdout: '', stderr });
 });

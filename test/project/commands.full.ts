@@ -92,16 +92,6 @@ test('docs/import.md has the usage of the command', async () => {
   expect(read('docs/import.md')).toContain(`    ${usage} `);
 });
 
-test.each(['citus', 'patroni'])(
-  'test/clusters/%s.sh ends and removes nothing without a folder that is there',
-  async (name) => {
-    for (const args of [[], ['down'], ['down', ''], ['down', '/there/is/none'], ['remove', await temporaryFolder()]]) {
-      const { code, stderr } = await run(projectFile(`test/clusters/${name}.sh`), args);
-      expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining('usage: ') });
-    }
-  },
-);
-
 /**
  * A shell in a copy of the project, whose programs are those above. What a test cannot do as a reader does is done so:
  * - `npm ci` does nothing, since the packages are here already, and `npm test` runs a small part of the tests;

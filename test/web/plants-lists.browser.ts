@@ -1,4 +1,4 @@
-import { readFile, stat } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import type { NewPlant } from '../../src/domain/plant.ts';
@@ -124,36 +124,6 @@ test('brings a list from a spreadsheet, and what was refused once it is correcte
   const [alba, ...twins] = JSON.parse((await client.send('GET', '/plants?name=Ficus%20alba')).body);
   expect([alba, twins]).toMatchObject([{ name: 'Ficus alba', tag: 'Baum' }, []]);
 }, 600_000);
-
-/** By hand less: MEGABYTES=6 npm run test:browser -- plants-lists */
-const MEGABYTES = Number(process.env.MEGABYTES ?? 30);
-
-/** Lines of JSON of 10,000 bytes each, a megabyte. Half of them are refused, and kept for downloading. */
-const HUNDRED_LINES = `Array.from({ length: 100 }, (_, n) => JSON.stringify({ id: n, [n % 2 ? 'nme' : 'name']: 'x' }).padEnd(9_999) + '\\n')`;
-
-test(`imports a list of ${MEGABYTES} MB with flat memory`, async () => {
-  const { page } = await openWith();
-  const devtools = await page.context().newCDPSession(page);
-  const memory = async () => {
-    await devtools.send('HeapProfiler.collectGarbage');
-    const { usedSize, backingStorageSize } = (await devtools.send('Runtime.getHeapUsage')) as Record<string, number>;
-    return ((usedSize ?? 0) + (backingStorageSize ?? 0)) / 1e6;
-  };
-  // The browser has the megabyte once, as it would have a file on the disk.
-  await drop(page, 'long.ndjson', `Array(${MEGABYTES}).fill(new Blob(${HUNDRED_LINES}))`);
-  await page.locator('#import-plants td').first().waitFor();
-  await button(page, 'Import').click();
-  const progress = page.locator('#import-progress');
-  const seen: number[] = [];
-  for (const part of [0.1, 0.5, 0.9]) {
-    await eventually(async () => Number(await progress.getAttribute('value')) > part, 600_000);
-    seen.push(await memory());
-  }
-  expect(await sums(page)).toContain(`${(MEGABYTES * 100).toLocaleString('en')} read`);
-  const [first = 0] = seen;
-  expect(Math.max(...seen)).toBeLessThan(first + 10);
-  expect((await stat((await refused(page)).path)).size).toBeGreaterThan(MEGABYTES * 499_000);
-}, 900_000);
 
 test('imports the list that it shows, not one chosen before that took longer', async () => {
   const { stored, page } = await openWith();

@@ -4,23 +4,13 @@ import type { NewPlant } from '../../../src/domain/plant.ts';
 import { startApiServer, TOKEN } from '../api-server.ts';
 import { eventually } from '../eventually.ts';
 import { fakePlants } from '../fake-plants.ts';
-import { type Service, startService, temporaryFolder } from '../service-process.ts';
+import { startWith } from '../service-process.ts';
 import { migratedDatabase } from '../test-database.ts';
 import { open, type Visit } from './browser.ts';
 
 /* The page for people in a real Chromium, and the service that serves it. */
 
-export const READ_TOKEN = 'read-token-for-the-tests';
-
-const start = async (environment: Record<string, string>) =>
-  startService(await temporaryFolder(), { ACCESS_TOKENS: TOKEN, READ_TOKENS: READ_TOKEN, ...environment });
-
-export const onPostgres = async () => start({ DATABASE_URL: (await migratedDatabase()).url });
-
-export const databases: [string, () => Promise<Service>][] = [
-  ['the embedded database', () => start({})],
-  ['Postgres', onPostgres],
-];
+export const onPostgres = async () => startWith({ DATABASE_URL: (await migratedDatabase()).url });
 
 /** Opens the page with a token, once it shows the plants and has begun to follow their changes. */
 export async function openPlants(url: string, token = TOKEN, options: BrowserContextOptions = {}): Promise<Visit> {
@@ -58,11 +48,6 @@ export const head = (page: Page, name: 'Id' | 'Name' | 'Tag'): Locator =>
 /** Waits until this is the row that the keys are for. */
 export const isActive = (page: Page, id: bigint | number): Promise<void> =>
   page.locator(`#plants[aria-activedescendant="plant-${id}"]`).waitFor();
-
-/** The texts of a row: id, name and tag. */
-export async function cells(page: Page, id: bigint | number): Promise<string[]> {
-  return row(page, id).getByRole('gridcell').allTextContents();
-}
 
 export const dialog = (page: Page): Locator => page.getByRole('dialog').first();
 
