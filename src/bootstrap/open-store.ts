@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { plantPurge } from '../adapters/sql/changes/purge.ts';
+import { logOf } from '../adapters/sql/dialect.ts';
 import type { Run } from '../adapters/sql/run.ts';
 import { webhookEndpoints } from '../adapters/sql/webhooks/endpoint-states.ts';
 import type { Maintenance } from '../application/maintenance.ts';
@@ -33,7 +34,7 @@ export async function withStore<Result>(
       purge: plantPurge(run),
       webhooks: webhookEndpoints(run),
       heldBack,
-      renewLog: () => run('writes', (session) => session.dialect.log.renew(session)),
+      renewLog: () => run('writes', (session) => logOf(session.dialect).renew(session)),
     });
   if (config.kind === 'postgres') return (await import('./postgres-store.ts')).withPostgres(config, workBy);
   say(`On: ${resolve(config.dataDir)}`);

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Database, type PostgresOptions, postgresServer } from '../adapters/postgres/connections/pool.ts';
+import { postgres } from '../adapters/postgres/dialect.ts';
 import { failureOf } from '../adapters/postgres/failures.ts';
 import { heldBackProblem, holderIn } from '../adapters/postgres/held-back.ts';
 import { problemsIn } from '../adapters/postgres/readiness.ts';
@@ -43,7 +44,7 @@ export function openPostgresStore(
     ...plants,
     description,
     // If the database does not respond now, the gate determines the dialect later.
-    hasFeed: async () => (await dialectOf(database).catch(() => undefined))?.distributed === undefined,
+    hasFeed: async () => (await dialectOf(database).catch(() => postgres)).log !== undefined,
     ready: storeReadiness(problemsNow, database.withAdvice, log),
     positions: webhookPositions(run, endpoints, ensureRegistered),
     endpointStates: endpointStates(run),

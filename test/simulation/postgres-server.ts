@@ -23,7 +23,7 @@ export const model: Dialect = {
   lock: () => sql`and is_locked(cast(plants.id as text))`,
   log: {
     ...sqlite.log,
-    isApart: false,
+    isStateReadLast: false,
     state: sql`select store as epoch, purged_changed, purged_id, next() as next, settled() as settled from change_feed`,
     settled: sql`settled()`,
   },

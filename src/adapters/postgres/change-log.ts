@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
-import { type LogDialect, type LogState, requireOneServer } from '../sql/dialect.ts';
+import type { LogDialect, LogState } from '../sql/dialect.ts';
 import { SchemaError } from './failures.ts';
 
 /*
@@ -56,7 +56,7 @@ const STATE = sql<State>`
 
 export const log: LogDialect = {
   settled: SETTLED,
-  isApart: false,
+  isStateReadLast: false,
   state: STATE,
   requireIntact(state: State | undefined) {
     if (state === undefined) throw new SchemaError(NO_ROW);
@@ -68,8 +68,7 @@ export const log: LogDialect = {
     if (state?.is_unnamed) await nameTimeline.execute(sql);
     return state?.is_unnamed ?? false;
   },
-  async renew({ sql: tables, dialect }) {
-    requireOneServer(dialect, 'changes_unavailable');
+  async renew({ sql: tables }) {
     const { rows } = await sql`${renewal(sql`gen_random_uuid()`)} returning 1`.execute(tables);
     if (rows.length === 0) throw new SchemaError(NO_ROW);
   },

@@ -18,6 +18,7 @@ export const postgres: Dialect = {
     sql<boolean>`octet_length(plants.tag) <= 800 and (${TAG}, id) >= (${tag}, ${low}) and (${TAG}, id) <= (${tag}, ${high})`,
   forEach: (list, rows) =>
     sql`jsonb_array_elements(${list}::jsonb) with ordinality as item (value, number), lateral (${rows}) as page`,
+  canRecurse: true,
   // Some locales give a sigma another form at the end of a word, and would not find a text in a longer word.
   contains: (name, text) =>
     sql<boolean>`strpos(replace(lower(${name}), 'ς', 'σ'), replace(lower(${text}), 'ς', 'σ')) > 0`,

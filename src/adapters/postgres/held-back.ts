@@ -17,7 +17,7 @@ export const holderIn =
   (database: Database): LogReader['holder'] =>
   async () => {
     const { sql, dialect } = await sessionOn(database);
-    return dialect.distributed ? undefined : (await selectHolder.execute(sql)).rows[0];
+    return dialect.log && (await selectHolder.execute(sql)).rows[0];
   };
 
 /** The message for operators about a feed that a transaction has held back for this many seconds; undefined for none. */

@@ -22,8 +22,7 @@ export async function problemsIn(database: Database, endpoints: readonly string[
     sessionOn(database),
     database.sql.executeQuery(CompiledQuery.raw(INSERT_NOTHING)),
   ]);
-  const ofTables =
-    (await session.dialect.distributed?.problem(session)) ?? (await announcementProblem(session, endpoints));
+  const ofTables = (await session.dialect.problem?.(session)) ?? (await announcementProblem(session, endpoints));
   return [ofTables, ofSettings, ...ofServer];
 }
 

@@ -1,6 +1,6 @@
 import type { CompiledQuery, QueryExecutorProvider, QueryResult, RawBuilder } from 'kysely';
 import type { LogEnd } from '../../application/changes/ports.ts';
-import { type ErrorCode, PlantStoreError } from '../../domain/errors.ts';
+import { PlantStoreError } from '../../domain/errors.ts';
 import type { NewPlant } from '../../domain/plant.ts';
 import type { PlantRow, RowChange } from './plant-rows.ts';
 
@@ -29,6 +29,8 @@ export interface Dialect {
    * `item.value`, which is JSON. Undefined where a statement for each item takes no longer.
    */
   readonly forEach?: ((list: RawBuilder<unknown>, rows: RawBuilder<unknown>) => RawBuilder<unknown>) | undefined;
+  /** Whether a recursive query may read the plants, as the list of tags does. */
+  readonly canRecurse: boolean;
   /** Whether a name has a text, letters in either case. */
   readonly contains: (name: RawBuilder<unknown>, text: RawBuilder<unknown>) => RawBuilder<boolean>;
   /** The most rows that a statement scans; a tenth of them if it compares their names. */
@@ -42,14 +44,13 @@ export interface Dialect {
   readonly lock: (table: 'plants' | 'webhooks') => RawBuilder<unknown>;
   /** A column of a SELECT that makes its response wait until what it has read is on a synchronous standby, too. */
   readonly awaitStandby: RawBuilder<unknown>;
-  /** Its statements, where the rows are on several servers. Then there is neither a log of changes nor a list of tags. */
-  readonly distributed?: {
-    insert(plants: readonly NewPlant[]): RawBuilder<Pick<PlantRow, 'id'>>;
-    update(change: RowChange): RawBuilder<Pick<PlantRow, 'id'>>;
-    /** Why some rows cannot be read now, in words; undefined if all can be. */
-    problem(session: Session): Promise<string | undefined>;
-  };
-  readonly log: LogDialect;
+  /** The INSERT, and the UPDATE of a single row, in place of those that take a list as one parameter. */
+  readonly insert?: (plants: readonly NewPlant[]) => RawBuilder<Pick<PlantRow, 'id'>>;
+  readonly updateRow?: (change: RowChange) => RawBuilder<Pick<PlantRow, 'id'>>;
+  /** Why some rows cannot be read now, in words; undefined if all can be. */
+  readonly problem?: (session: Session) => Promise<string | undefined>;
+  /** Undefined where there is no log of changes. */
+  readonly log?: LogDialect | undefined;
   readonly clock: Clock;
   /** The columns of `webhooks` that identify the table plants of a position, with their values for the present table. */
   readonly presentTable: Columns;
@@ -58,13 +59,10 @@ export interface Dialect {
 /** Values of an INSERT, or of an UPDATE, by their columns. */
 export type Columns = Readonly<Record<string, RawBuilder<unknown>>>;
 
-/** @throws PlantStoreError with this code if the table is distributed */
-export function requireOneServer({ distributed }: Dialect, code: ErrorCode): void {
-  if (distributed !== undefined)
-    throw new PlantStoreError(
-      code,
-      'the table is distributed over several servers, so there is no feed of changes and no list of tags',
-    );
+/** @throws PlantStoreError `changes_unavailable` if there is no log */
+export function logOf({ log }: Dialect): LogDialect {
+  if (log !== undefined) return log;
+  throw new PlantStoreError('changes_unavailable', 'the table is on several servers, so there is no feed of changes');
 }
 
 /** The state of the log of changes, which `LogEnd` describes. */
@@ -77,8 +75,8 @@ export interface LogState extends Pick<LogEnd, 'epoch' | 'next' | 'settled'> {
 export interface LogDialect {
   /** A SELECT of its state. */
   readonly state: RawBuilder<LogState>;
-  /** Whether rows and the state are read by two statements, since a round trip costs less than the state beside each row. */
-  readonly isApart: boolean;
+  /** Whether a second statement reads the state, after the rows: it costs less than the state beside each row. */
+  readonly isStateReadLast: boolean;
   /** `settled` of its state. */
   readonly settled: RawBuilder<bigint>;
   /** @throws Error, saying what to do, if rows that are read with this state may be wrong */

@@ -8,12 +8,13 @@ const NEXT = sql<bigint>`1 + max(purged_changed, coalesce((select max(changed) f
 /** The time by a function of the connection, in milliseconds since 1970. */
 const NOW = sql`clock_time()`;
 
-export const sqlite: Dialect = {
+export const sqlite = {
   isOneOf: (column, list) => sql<boolean>`${column} in (select value from json_each(${list}))`,
   isCurrent: sql<boolean>`true`,
   hideLimit: (count) => count,
   tagKey: sql`tag`,
   hasTag: (tag, low, high) => sql<boolean>`tag = ${tag} and id between ${low} and ${high}`,
+  canRecurse: true,
   // Most names are ASCII, which SQLite folds faster than our function.
   contains: (name, text) => sql<boolean>`instr(
     case when octet_length(${name}) = length(${name}) then lower(${name}) else folded(${name}) end, folded(${text})) > 0`,
@@ -28,7 +29,7 @@ export const sqlite: Dialect = {
   log: {
     state: sql`select store as epoch, purged_changed, purged_id, ${NEXT} as next, ${NEXT} as settled from change_feed`,
     settled: NEXT,
-    isApart: true,
+    isStateReadLast: true,
     requireIntact: () => {},
     nameOnce: async () => false,
     renew: async ({ sql }) => void (await sql.executeQuery(CompiledQuery.raw(RENEW_LOG))),
@@ -40,4 +41,4 @@ export const sqlite: Dialect = {
     longAgo: sql`0`,
   },
   presentTable: {},
-};
+} satisfies Dialect;

@@ -32,9 +32,9 @@ const selectEnd = statement<Part, Pick<Position, 'id'>>(
 );
 
 /** Leaves out rows whose deletion an open transaction may still precede in the log of changes. */
-const isOld = (parameter: (name: keyof Part) => RawBuilder<unknown>, { clock, log, distributed }: Dialect) => sql`
+const isOld = (parameter: (name: keyof Part) => RawBuilder<unknown>, { clock, log }: Dialect) => sql`
   id between ${parameter('from')} and ${parameter('to')} and deleted <= ${clock.later(parameter('latest'))}
-  and ${distributed ? sql`true` : sql`changed < (select ${log.settled} from change_feed where single = 1)`}`;
+  and ${log ? sql`changed < (select ${log.settled} from change_feed where single = 1)` : sql`true`}`;
 
 const countOld = statement<Part, { readonly count: bigint }>(
   (parameter, dialect) => sql<{ readonly count: bigint }>`
@@ -61,7 +61,7 @@ const remove = statement<{ ids: readonly bigint[]; last: bigint }, unknown>(
 
 /** Rejects after a restore whose rows are ahead of the server's transactions: these rows would never count as settled. */
 async function firstPart(session: Session, all: Part): Promise<Part> {
-  if (!session.dialect.distributed) await requireLog(session);
+  if (session.dialect.log) await requireLog(session);
   const [last] = await selectEnd(session, all);
   return { ...all, to: last?.id ?? all.to };
 }
@@ -74,7 +74,7 @@ async function removeSome(session: Session, part: Part) {
   const old = await selectOld(session, part);
   const last = old.toSorted((a, b) => (isAfter(a, b) ? 1 : -1)).at(-1);
   if (last === undefined) return { count: 0, isLast: true };
-  if (!session.dialect.distributed) await note(session, { changed: last.changed, id: last.id });
+  if (session.dialect.log) await note(session, { changed: last.changed, id: last.id });
   const rows = await remove(session, { ids: old.map(({ id }) => id), last: last.changed });
   return { count: rows.length, isLast: old.length < DELETED_ROWS_MAX };
 }

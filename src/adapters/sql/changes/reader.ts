@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { START } from '../../../application/changes/cursor.ts';
 import type { LogEnd, LogEntry, LogReader } from '../../../application/changes/ports.ts';
 import type { Position } from '../../../application/ports.ts';
-import { type Dialect, type LogState, requireOneServer, type Session } from '../dialect.ts';
+import { type Dialect, type LogState, logOf, type Session } from '../dialect.ts';
 import { type PlantRow, storedIn } from '../plant-rows.ts';
 import type { Run } from '../run.ts';
 import { type Parameter, type PartResult, partStatement, statement } from '../statement.ts';
@@ -21,12 +21,11 @@ type PageRow = PlantRow & Pick<Position, 'changed'>;
  * @throws PlantStoreError `changes_unavailable`, or another error that says what to do
  */
 export async function requireLog(session: Session): Promise<void> {
-  requireOneServer(session.dialect, 'changes_unavailable');
   const [state] = await selectState(session, {});
-  session.dialect.log.requireIntact(state);
+  logOf(session.dialect).requireIntact(state);
 }
 
-const selectState = statement<object, LogState>((_, { log }) => log.state);
+const selectState = statement<object, LogState>((_, dialect) => logOf(dialect).state);
 
 /** The position in two columns; undefined if they are null. */
 export function positionOf(changed: bigint | null, id: bigint | null): Position | undefined {
@@ -35,12 +34,15 @@ export function positionOf(changed: bigint | null, id: bigint | null): Position 
 
 const SETTLED = sql`(select settled from log)`;
 
-/** The last row of the log, if there is one. */
-export const lastOf = (settled: RawBuilder<unknown>) => sql`
+const lastOf = (settled: RawBuilder<unknown>) => sql`
   select changed as end_changed, id as end_id from plants where changed < ${settled}
   order by changed desc, id desc limit 1`;
 
-const logAndEnd = ({ log }: Dialect) => sql`log as (${log.state}), last as (${lastOf(SETTLED)})`;
+/** The last row of the log, if there is one: what is written from now on comes after it. */
+export const endOf = ({ log }: Dialect) =>
+  lastOf(log ? sql`(select ${log.settled} from change_feed where single = 1)` : sql`null`);
+
+const logAndEnd = (dialect: Dialect) => sql`log as (${logOf(dialect).state}), last as (${lastOf(SETTLED)})`;
 
 type PartValues = Position & { readonly count: number };
 
@@ -60,7 +62,7 @@ const selectPart = partStatement<PartValues, EndRow & PageRow>(
 );
 
 const selectPage = partStatement<PartValues, PageRow>((parameter, dialect) =>
-  pageAfter(parameter, sql`(select ${dialect.log.settled} from change_feed)`),
+  pageAfter(parameter, sql`(select ${logOf(dialect).settled} from change_feed)`),
 );
 
 const selectEnd = partStatement<object, EndRow>(
@@ -69,8 +71,7 @@ const selectEnd = partStatement<object, EndRow>(
 
 /** Names the log unless it has a name, and then repeats the read. */
 async function nameAndRead<Row extends EndRow>(session: Session, read: () => Promise<PartResult<Row>>): Promise<Row[]> {
-  const { log } = session.dialect;
-  requireOneServer(session.dialect, 'changes_unavailable');
+  const log = logOf(session.dialect);
   for (;;) {
     const { rows } = await read();
     log.requireIntact(rows[0]);
@@ -85,11 +86,11 @@ export function logReader(run: Run, holder: LogReader['holder'] = async () => un
     page: (after, count) =>
       run('log', async (session) => {
         const values = { ...after, count };
-        if (!session.dialect.log.isApart) {
+        if (!logOf(session.dialect).isStateReadLast) {
           const rows = await nameAndRead(session, () => selectPart(session, values));
           return { end: endIn(rows), rows: entriesIn(rows.filter(({ id }) => id !== null)) };
         }
-        // The state is read after the rows. A purge between the two invalidates positions, but hides no deletion.
+        // A purge between the two statements invalidates positions, but hides no deletion.
         const { rows } = await selectPage(session, values);
         return { end: await end(session), rows: entriesIn(rows) };
       }),

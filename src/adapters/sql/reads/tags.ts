@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { PlantRepository, Tags } from '../../../application/ports.ts';
+import { PlantStoreError } from '../../../domain/errors.ts';
 import { MAX_INT64, MIN_INT64 } from '../../../domain/plant.ts';
-import { requireOneServer } from '../dialect.ts';
 import type { Run } from '../run.ts';
 import { statement } from '../statement.ts';
 import { readParts } from './reads-in-parts.ts';
@@ -40,7 +40,8 @@ export function tagReader(run: Run): PlantRepository['tags'] {
 
   const readPart = (last: string | undefined, count: number): Promise<Tags> =>
     run('backgroundReads', async (session) => {
-      requireOneServer(session.dialect, 'tags_unavailable');
+      if (!session.dialect.canRecurse)
+        throw new PlantStoreError('tags_unavailable', 'the table is on several servers, so there is no list of tags');
       const most = Math.min(count, PART_TAGS_MAX);
       const values = { start: last ?? '', most };
       const rows = await (last === undefined ? first(session, values) : later(session, values));

@@ -5,11 +5,11 @@ import type { Position } from '../../../application/ports.ts';
 import type { EndpointState } from '../../../application/webhooks/ports.ts';
 import { MIN_INT64 } from '../../../domain/plant.ts';
 import { singleFlight } from '../../../runtime/single-flight.ts';
-import { positionOf } from '../changes/reader.ts';
+import { endOf, positionOf } from '../changes/reader.ts';
 import type { Columns, Dialect, Session } from '../dialect.ts';
 import type { Run } from '../run.ts';
 import { columnsOf, type Parameter, statement } from '../statement.ts';
-import { type EndpointRow, endOf, isDue, noFailure } from './endpoints.ts';
+import { type EndpointRow, isDue, noFailure } from './endpoints.ts';
 
 /* The states of endpoints, and what operators do to them. */
 

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import { MIN_INT64 } from '../../../domain/plant.ts';
-import { lastOf, requireLog } from '../changes/reader.ts';
+import { endOf, requireLog } from '../changes/reader.ts';
 import type { Columns, Dialect, Session } from '../dialect.ts';
 import { columnsOf, statement } from '../statement.ts';
 
@@ -61,10 +61,6 @@ export async function endpointsProblem(session: Session, configured: readonly st
     .map(({ endpoint, reason }) => `${endpoint} (${reason})`);
   return list.length === 0 ? undefined : `the webhook of ${list.join(', ')} is parked: see npm run webhooks -- status`;
 }
-
-/** The last row of the log: what is written from now on comes after it. */
-export const endOf = ({ log, distributed }: Dialect) =>
-  lastOf(distributed ? sql`null` : sql`(select ${log.settled} from change_feed where single = 1)`);
 
 /**
  * Whether the next attempt may begin. While an endpoint has no holder, `expires` is not before its last failure. If it is

@@ -48,9 +48,9 @@ export const statements = {
     const plants = plantsToInsert(list);
     // In a fixed order: two statements that insert the same ids in different orders would deadlock.
     if (plants.length > 1) plants.sort((a, b) => (a.id < b.id ? -1 : 1));
-    const { distributed } = session.dialect;
-    const rows = distributed
-      ? (await distributed.insert(plants).execute(session.sql)).rows
+    const { insert } = session.dialect;
+    const rows = insert
+      ? (await insert(plants).execute(session.sql)).rows
       : await insertFree(session, { plants: plants.map(({ id, name, tag = null }) => [id, name, tag]) });
     return afterInsert(list, idsOf(rows));
   },
@@ -63,14 +63,14 @@ export const statements = {
     return afterLookUp(list, rowsById, performance.now());
   },
 
-  /** Updates the rows that are still as they were found, and are not locked; of a distributed table one at most. */
+  /** Updates the rows that are still as they were found, and are not locked: one at most if the dialect has `updateRow`. */
   async update(session: Session, list: readonly Pending[]): Promise<Pending[]> {
     const changes = rowChanges(list);
     const [first] = changes;
     if (first === undefined) return afterUpdate(list, new Set());
-    const { distributed } = session.dialect;
-    const rows = distributed
-      ? (await distributed.update(first).execute(session.sql)).rows
+    const { updateRow } = session.dialect;
+    const rows = updateRow
+      ? (await updateRow(first).execute(session.sql)).rows
       : await updateFound(session, {
           changes: changes.map((change) => {
             const { name, tag } = contentAfter(change);

@@ -70,8 +70,8 @@ async function advance(session: Session, list: List): Promise<readonly List[]> {
   const phase = phases.phaseOf(list);
   if (phase === undefined) return [list];
   if (session.transaction !== undefined) return [await writeInGroups(session, list, session.transaction.end)];
-  const isApart = phase === 'update' && session.dialect.distributed && phases.rowChanges(list).length > 1;
-  return isApart
+  const isTooLong = phase === 'update' && session.dialect.updateRow && phases.rowChanges(list).length > 1;
+  return isTooLong
     ? [...Map.groupBy(list, ({ call }) => call.item.id).values()]
     : [await statements[phase](session, list)];
 }
