@@ -5,7 +5,6 @@ import { pino } from 'pino';
 import { management } from '../../../src/adapters/http/management.ts';
 import { readiness } from '../../../src/adapters/http/readiness.ts';
 import { serve } from '../../../src/adapters/http/server.ts';
-import type { UseCases } from '../../../src/application/use-cases.ts';
 import { CLOSE, startApiServer } from '../../support/api-server.ts';
 import { connectTo } from '../../support/http-bytes.ts';
 import { atEnd, forAllTests } from '../../support/lifetimes.ts';
@@ -36,32 +35,6 @@ test('at :: takes connections of IPv4 and of IPv6', async () => {
   for (const host of ['127.0.0.1', '[::1]']) {
     expect((await fetch(`${url.replace('localhost', host)}/live`, { headers: CLOSE })).status).toBe(200);
   }
-});
-
-test('while it stops, sends the rest of a large response, and of a list', async () => {
-  const { promise: halfway, resolve } = Promise.withResolvers<void>();
-  async function* batches() {
-    await halfway;
-    yield [{ id: 2n, name: 'Ficus' }];
-  }
-  const first = [{ id: 1n, name: 'x'.repeat(20_000_000) }];
-  const list = { first, next: undefined };
-  const listPlants: UseCases['listPlants'] = async ({ limit }) => ({ ...list, batches: limit ? undefined : batches() });
-  const stopping = await startApiServer({ cases: { listPlants } });
-  const sockets = ['GET /plants?limit=1', 'GET /plants'].map((target) => {
-    const socket = connectTo(stopping.url);
-    socket.write(requestText(target));
-    return socket;
-  });
-  await Promise.all(sockets.map((socket) => once(socket, 'readable')));
-  const closed = stopping.close(3_600_000);
-  // Nobody else begins anything while a client is slow to read.
-  expect(await rawRequest(stopping.url, requestText('GET /plants?limit=1')).catch(() => '')).toBe('');
-  resolve();
-  const [large, streamed] = await Promise.all(sockets.map((socket) => text(socket)));
-  expect(large?.slice(-4)).toBe('x"}]');
-  expect(streamed?.slice(-100)).toMatch(/,{"id":2,"name":"Ficus"}\r\n1\r\n\]\r\n0\r\n\r\n$/);
-  await closed;
 });
 
 test('while it stops, closes at the deadline what clients do not read or send', async () => {

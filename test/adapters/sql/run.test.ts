@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { Kysely } from 'kysely';
 import { kyselyDialect } from '../../../src/adapters/postgres/connections/supervised-client.ts';
 import { postgres } from '../../../src/adapters/postgres/dialect.ts';
-import { ConnectionError, failureOf, UnknownOutcomeError } from '../../../src/adapters/postgres/failures.ts';
+import { ConnectionError, failureOf } from '../../../src/adapters/postgres/failures.ts';
 import { type Gate, runner } from '../../../src/adapters/sql/run.ts';
 
 /* What every statement for a request goes through. */
@@ -31,19 +31,6 @@ test('does work again after lost connections, ever later up to a second, not aft
   for (const [n, pause] of pauses.entries()) expect(pause).toBeGreaterThan((least[n] ?? 1_000) - 2);
   const defect = new Error('a library was used wrongly');
   await expect(runWithin()('reads', () => Promise.reject(defect))).rejects.toBe(defect);
-});
-
-test('makes failures of the server store_unavailable, and passes on all others', async () => {
-  const failureAfter = async (cause: unknown) => {
-    const mayRepeat = () => false;
-    const outcome = await runnerWithin().executeWithRetry('reads', () => Promise.reject(cause), { mayRepeat });
-    return 'failure' in outcome && outcome.failure.error;
-  };
-  const sqlError = (code: string) => Object.assign(new Error('refused'), { severity: 'ERROR', code });
-  for (const cause of [sqlError('28P01'), lost(), new UnknownOutcomeError('no_response', 'late')]) {
-    expect(await failureAfter(cause)).toMatchObject({ code: 'store_unavailable', cause });
-  }
-  for (const cause of [sqlError('23514'), new TypeError('a defect')]) expect(await failureAfter(cause)).toBe(cause);
 });
 
 test.each([3, 4, 10])(

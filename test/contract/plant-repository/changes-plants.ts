@@ -41,20 +41,6 @@ export function changesPlants(open: Open): void {
       expect(await Promise.all([10n, 11n].map((id) => plants.find(id)))).toEqual([tagged, untagged]);
     });
 
-    test('a change creates none, and does not bring back a deleted one', async () => {
-      await plants.add(old(21n));
-      await plants.remove(21n);
-      for (const [id, found] of [
-        [20n, undefined],
-        [21n, 'deleted'],
-      ] as const) {
-        const empty = { id, name: '' };
-        expect(await plants.replace(old(id))).toBe(found);
-        expect(await plants.replace(empty, is(empty))).toBe(found);
-        expect(await plants.find(id)).toBe(found);
-      }
-    });
-
     test('a change resolves to the same record if it is so already, unless it is excluded', async () => {
       await plants.add(old(22n));
       const { matches: known } = is(old(22n));
@@ -77,22 +63,6 @@ export function changesPlants(open: Open): void {
         expect((await each.list({ ...range, tag: '' }, 10)).plants).toEqual([]);
       }
       expect(await subject.all()).not.toContainEqual(expect.objectContaining({ id: 100n }));
-    });
-
-    test('a removal resolves to nothing if there never was one, which can be created then', async () => {
-      expect(await plants.remove(110n)).toBeUndefined();
-      expect(await plants.remove(110n, is(old(110n)))).toBeUndefined();
-      expect(await plants.add(old(110n))).toBe('created');
-    });
-
-    test('a deleted plant keeps its id taken: no creation brings it back', async () => {
-      await plants.add(old(120n));
-      await plants.remove(120n);
-      const empty = { id: 120n, name: '', tag: '' };
-      for (const each of [old(120n), { id: 120n, name: 'another' }, empty, { id: 120n, name: '' }]) {
-        expect(await plants.add(each)).toBe('deleted');
-      }
-      expect(await plants.find(120n)).toBe('deleted');
     });
 
     test('deletes 600 at once, some of them twice and some that are not there', async () => {
