@@ -14,11 +14,11 @@ import { contentOf } from '../config/secret-file.ts';
  * accepted token
  */
 export async function tokenVerifier(
-  { ownTokenFolder, tokenFiles, readTokens, jwt, proxy }: Config,
+  { ownTokenFile, tokenFiles, readTokens, jwt, proxy }: Config,
   log: Logger,
 ): Promise<{ verifyToken: TokenVerifier; ownToken: string | undefined }> {
-  if (ownTokenFolder !== undefined) {
-    const token = await ownToken(ownTokenFolder);
+  if (ownTokenFile !== undefined) {
+    const token = await ownToken(ownTokenFile);
     return { verifyToken: staticTokens({ full: [{ token }], reading: [] }), ownToken: token };
   }
   const verifyConfigured = configuredTokens(tokenFiles, readTokens, log);

@@ -1,5 +1,4 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { EnvHttpProxyAgent, request } from 'undici';
 import { readConfig } from '../config/config.ts';
@@ -93,12 +92,11 @@ function failure(url: string, error: Error & { readonly code?: string }) {
 
 /** The service of this folder's configuration. @throws Error if nobody knows where it listens, or its token */
 function ownService() {
-  const { HOST, PORT, readTokens, ownTokenFolder } = readConfig();
+  const { HOST, PORT, readTokens, ownTokenFile: file = '' } = readConfig();
   // A container that listens at :: often has no ::1.
   const host = ['0.0.0.0', '::'].includes(HOST) ? '127.0.0.1' : HOST;
-  const file = ownTokenFolder === undefined ? '' : join(ownTokenFolder, 'access-token');
-  const [configured] = readTokens().full;
-  const token = configured?.token ?? (existsSync(file) ? readFileSync(file, 'utf8').trim() : undefined);
+  const [configuredToken] = readTokens().full;
+  const token = configuredToken?.token ?? (existsSync(file) ? readFileSync(file, 'utf8').trim() : undefined);
   if (!token) throw new Error(`no token of this folder may create plants: start the service, or ${ADVICE}`);
   if (PORT === 0) throw new Error(`PORT is 0, so only the service knows where it listens: ${ADVICE}`);
   return { url: `http://${host.includes(':') ? `[${host}]` : host}:${PORT}`, token };

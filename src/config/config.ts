@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { canonicalUrl, urlProblem } from './database-url.ts';
 import { environment } from './environment.ts';
 import { readVariables } from './reader.ts';
@@ -24,8 +25,8 @@ export interface Config extends Omit<VariableValues<typeof VARIABLES>, keyof typ
   readonly readTokens: () => ReturnType<typeof tokenLists>;
   /** Whose signed tokens are accepted as well. */
   readonly jwt: ReturnType<typeof jwtConfig>;
-  /** Where the service keeps a token of its own; undefined if it accepts configured ones instead. */
-  readonly ownTokenFolder: string | undefined;
+  /** The file in which the service keeps a token of its own; undefined if it accepts configured ones instead. */
+  readonly ownTokenFile: string | undefined;
   readonly webhooks: ReturnType<typeof configuredEndpoints>;
   /** The proxy for https:// URLs of webhooks and keys, and the hosts that are reached without it. */
   readonly proxy: { readonly httpsProxy: string; readonly noProxy: string };
@@ -47,6 +48,7 @@ export function readConfig(source: NodeJS.ProcessEnv = environment()): Config {
     const { SHUTDOWN_DELAY: delay, SHUTDOWN_TIMEOUT: timeout } = values;
     const database = databaseConfig(values, 'DATABASE_URL', check);
     tokenLists(values, check);
+    const keepsToken = database.kind === 'embedded' && !TOKEN_SOURCES.some(check.isSet);
     const config = {
       ...values,
       SHUTDOWN_DELAY: check.isSet('SHUTDOWN_DELAY') ? delay : Math.min(delay, timeout / 2),
@@ -54,7 +56,7 @@ export function readConfig(source: NodeJS.ProcessEnv = environment()): Config {
       tokenFiles: ['ACCESS_TOKENS_FILE', 'READ_TOKENS_FILE'].flatMap((name) => source[name] || []),
       readTokens: () => readVariables(TOKENS, source, tokenLists),
       jwt: jwtConfig(values, check),
-      ownTokenFolder: database.kind === 'embedded' && !TOKEN_SOURCES.some(check.isSet) ? database.dataDir : undefined,
+      ownTokenFile: keepsToken ? join(database.dataDir, 'access-token') : undefined,
       webhooks: configuredEndpoints(values, check),
       proxy: { httpsProxy: values.HTTPS_PROXY ?? '', noProxy: values.NO_PROXY ?? '' },
     };

@@ -31,7 +31,7 @@ const noTokens = { tokenFiles: [], jwt: undefined };
 test('has a default for everything, and an empty variable is one that is not set', () => {
   const empty = Object.fromEntries([...Object.keys(VARIABLES), 'DATABSE_URL'].map((name) => [name, '']));
   const database = { kind: 'embedded', dataDir: './data' };
-  const alone = { database, ownTokenFolder: './data', webhooks: [], proxy: { httpsProxy: '', noProxy: '' } };
+  const alone = { database, ownTokenFile: 'data/access-token', webhooks: [], proxy: { httpsProxy: '', noProxy: '' } };
   for (const environment of [{}, empty]) {
     expect(readConfig(environment)).toMatchObject({ ...defaults, ...noTokens, ...alone });
     expect(readConfig(environment)).toMatchObject({ BASE_URL: undefined, CORS_ORIGINS: undefined });
@@ -55,7 +55,7 @@ test('reads every variable', () => {
     CORS_ORIGINS: ['https://a', 'capacitor://localhost'],
     ...{ BODY_LIMIT: 64 * 1024, MAX_REQUESTS: 20, MAX_STREAMS: 7, MAX_FOLLOWERS: 70, MAX_CONNECTIONS: 30 },
     ...{ KEEP_ALIVE_TIMEOUT: 3_600_000, STORE_TIMEOUT: 3_000, SHUTDOWN_TIMEOUT: 120_000, SHUTDOWN_DELAY: 60_000 },
-    ownTokenFolder: undefined,
+    ownTokenFile: undefined,
     proxy: { httpsProxy: environment.HTTPS_PROXY, noProxy: environment.NO_PROXY },
   });
   expect(readConfig({ CORS_ORIGINS: '*' }).CORS_ORIGINS).toEqual(['*']);

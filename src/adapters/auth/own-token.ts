@@ -1,17 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import { open, readFile, rename, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname } from 'node:path';
 import { TOKEN } from '../../application/permissions.ts';
 
 /**
- * The token that a service without configured tokens makes on its first start: 256 random bits, kept in the file
- * `access-token` of the folder, which only its owner can read. It survives a power loss. The caller must hold the lock of the
- * folder.
+ * The token that a service without configured tokens makes on its first start: 256 random bits, kept in a file that
+ * only its owner can read. It survives a power loss. The caller must hold the lock of the folder of the file.
  *
  * @throws Error, saying what to do, if the file contains a name, or a token that ACCESS_TOKENS would refuse
  */
-export async function ownToken(folder: string): Promise<string> {
-  const file = join(folder, 'access-token');
+export async function ownToken(file: string): Promise<string> {
   const content = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return '';
     throw error;
@@ -28,7 +26,7 @@ export async function ownToken(folder: string): Promise<string> {
     await rename(`${file}.new`, file);
   }
   // An earlier start may have ended before this.
-  await syncFolder(folder);
+  await syncFolder(dirname(file));
   return token;
 }
 

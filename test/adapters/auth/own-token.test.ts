@@ -5,19 +5,18 @@ import { ownToken } from '../../../src/adapters/auth/own-token.ts';
 import { temporaryFolder } from '../../support/service-process.ts';
 
 test.each(['', '\n', ' \r\n'])('a file that has only %j gets a new token, which is kept', async (blank) => {
-  const folder = await temporaryFolder();
-  const file = join(folder, 'access-token');
+  const file = join(await temporaryFolder(), 'access-token');
   await writeFile(file, blank);
-  const token = await ownToken(folder);
+  const token = await ownToken(file);
   expect(token).toMatch(/^[\w-]{43}$/);
   expect(await readFile(file, 'utf8')).toBe(`${token}\n`);
-  expect(await ownToken(folder)).toBe(token);
+  expect(await ownToken(file)).toBe(token);
 });
 
 test('a token that was written by hand is taken without the white space around it', async () => {
-  const folder = await temporaryFolder();
-  await writeFile(join(folder, 'access-token'), ' my-own-access-token\r\n');
-  expect(await ownToken(folder)).toBe('my-own-access-token');
+  const file = join(await temporaryFolder(), 'access-token');
+  await writeFile(file, ' my-own-access-token\r\n');
+  expect(await ownToken(file)).toBe('my-own-access-token');
 });
 
 test.each([
@@ -27,9 +26,9 @@ test.each([
   ['no header can carry', 'pässwort-lang-genug'],
   ['is not alone', 'my-own-access-token\nanother-access-token'],
 ])('a token that %s is refused', async (_what, content) => {
-  const folder = await temporaryFolder();
-  await writeFile(join(folder, 'access-token'), content);
+  const file = join(await temporaryFolder(), 'access-token');
+  await writeFile(file, content);
   const message =
     'access-token must have one token of at least 16 letters, digits and -._~+/, and no name: delete it, and another one is made';
-  await expect(ownToken(folder)).rejects.toThrow(message);
+  await expect(ownToken(file)).rejects.toThrow(message);
 });
