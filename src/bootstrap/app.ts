@@ -83,9 +83,9 @@ export async function startApp(config: Config, log: Logger) {
 }
 
 /** @throws Error, saying what to do, in place of Node's own if a server cannot listen at the port of this variable */
-async function orPortProblem<T>(variable: 'PORT' | 'MANAGEMENT_PORT', port: number, listening: Promise<T>): Promise<T> {
+async function orPortProblem<T>(variable: 'PORT' | 'MANAGEMENT_PORT', port: number, start: Promise<T>): Promise<T> {
   try {
-    return await listening;
+    return await start;
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     throw new Error(

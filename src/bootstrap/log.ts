@@ -3,7 +3,7 @@ import { lineWriter } from '../runtime/line-writer.ts';
 import { say } from '../runtime/say.ts';
 
 /** Characters to collect before writing, unless a person reads them; after 10 ms, fewer are written. */
-const GROUP_LENGTH = 32_768;
+const GROUP_LENGTH_MIN = 32_768;
 
 /**
  * The log on stdout: JSON lines, or readable text on a terminal. Lines are written in groups, since a system call for
@@ -12,7 +12,7 @@ const GROUP_LENGTH = 32_768;
  */
 export async function createLog(level: string): Promise<Logger> {
   let isReported = false;
-  const stdout = lineWriter(process.stdout, process.stdout.isTTY ? 0 : GROUP_LENGTH, (reason) => {
+  const stdout = lineWriter(process.stdout, process.stdout.isTTY ? 0 : GROUP_LENGTH_MIN, (reason) => {
     if (!isReported) say(`The log cannot be written (${reason}): lines are dropped, and the service continues.`);
     isReported = true;
   });

@@ -19,8 +19,8 @@ export function plantsOn(
   { reader = logReader(executor.run), onInsert, ...options }: PlantsOptions,
 ): PlantRepository & ChangeLog {
   const log = changeLog(reader);
-  function onWrite(created: number): void {
-    if (created > 0) onInsert?.(created);
+  function onWrite(createdCount: number): void {
+    if (createdCount > 0) onInsert?.(createdCount);
     log.announce();
   }
   return { ...sqlStore(executor, { ...options, onWrite }), ...log };

@@ -10,9 +10,9 @@ const EXAMPLE =
   'letters percent-encoded, such as @ as %40, / as %2F and ? as %3F';
 
 /** The modes that do not check the certificate. */
-const UNCHECKED = ['disable', 'no-verify'];
+const UNCHECKED_MODES = ['disable', 'no-verify'];
 
-const MODES = [...UNCHECKED, 'prefer', 'require', 'verify-ca', 'verify-full'];
+const MODES = [...UNCHECKED_MODES, 'prefer', 'require', 'verify-ca', 'verify-full'];
 
 /**
  * Checks a configured URL, without connecting. The first connection reports other problems.
@@ -24,8 +24,8 @@ export function urlProblem(url: string): string | undefined {
   const parameters = new URLSearchParams(url.replace(/^[^?]*/, ''));
   const modes = parameters.getAll('sslmode');
   if (modes.some((mode) => !MODES.includes(mode))) return `must have an sslmode of ${MODES.join(', ')}`;
-  if (parameters.has('sslrootcert', 'system') && modes.some((mode) => UNCHECKED.includes(mode))) {
-    return `must not have an sslmode of ${UNCHECKED.join(', ')} with sslrootcert=system`;
+  if (parameters.has('sslrootcert', 'system') && modes.some((mode) => UNCHECKED_MODES.includes(mode))) {
+    return `must not have an sslmode of ${UNCHECKED_MODES.join(', ')} with sslrootcert=system`;
   }
   try {
     const { ssl } = parseIntoClientConfig(canonicalUrl(url));

@@ -21,9 +21,9 @@ export function environment(): NodeJS.ProcessEnv {
   const wrongLines = lines.flatMap((line, n) => (isClear(line) ? [] : n + 1));
   // A line itself may be a token.
   if (wrongLines.length > 0) throw new Error(`.env must ${FORM}, unlike line ${wrongLines.join(', ')}`);
-  const own = Object.entries(process.env).filter(([, value]) => value !== '');
+  const ownVariables = Object.entries(process.env).filter(([, value]) => value !== '');
   // Each line is parsed alone: after `NAME= `, parseEnv would take the next line as the value.
-  return Object.assign({}, ...lines.map((line) => parseEnv(line)), Object.fromEntries(own));
+  return Object.assign({}, ...lines.map((line) => parseEnv(line)), Object.fromEntries(ownVariables));
 }
 
 /**

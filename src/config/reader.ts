@@ -47,13 +47,13 @@ export function readVariables<Entries extends Table, Result>(
 }
 
 /** All variables of Plant Store, with those that only the import reads (cli/remote-service.ts). */
-const OURS = [...Object.keys(VARIABLES), 'PLANT_STORE_URL', 'PLANT_STORE_TOKEN'];
+const OUR_NAMES = [...Object.keys(VARIABLES), 'PLANT_STORE_URL', 'PLANT_STORE_TOKEN'];
 
 /** If one of these were misspelt, the service would open another store or accept other tokens. */
-const DECISIVE = OURS.filter((name) => /DATABASE_URL|DATA_DIR|TOKEN|STORE_URL/.test(name));
+const DECISIVE_NAMES = OUR_NAMES.filter((name) => /DATABASE_URL|DATA_DIR|TOKEN|STORE_URL/.test(name));
 
 /** Variables that only version 1.0.0 had. */
-const GONE = ['CONNECT_TIMEOUT', 'IDLE_TIMEOUT', 'BATCH_ROWS', 'MAX_REQUEST_BYTES'];
+const FORMER = ['CONNECT_TIMEOUT', 'IDLE_TIMEOUT', 'BATCH_ROWS', 'MAX_REQUEST_BYTES'];
 
 /**
  * Finds the names that are set and are nearly those of variables that decide on the store or on its tokens, and names of
@@ -62,12 +62,12 @@ const GONE = ['CONNECT_TIMEOUT', 'IDLE_TIMEOUT', 'BATCH_ROWS', 'MAX_REQUEST_BYTE
  * @returns a line for each, saying what to do
  */
 function wrongNames(environment: NodeJS.ProcessEnv): string[] {
-  const names = Object.keys(environment).filter((name) => environment[name] && !OURS.includes(name));
+  const names = Object.keys(environment).filter((name) => environment[name] && !OUR_NAMES.includes(name));
   return names.flatMap((name) => {
-    if (GONE.includes(name)) return `${name} is no longer a variable of Plant Store: unset it (docs/upgrading.md)`;
-    const meant = DECISIVE.find((ours) => isNear(plain(name), plain(ours)));
-    if (meant === undefined) return [];
-    return `${name} is not a variable of Plant Store: did you mean ${meant}? If another program needs it, unset it here`;
+    if (FORMER.includes(name)) return `${name} is no longer a variable of Plant Store: unset it (docs/upgrading.md)`;
+    const match = DECISIVE_NAMES.find((ours) => isNear(plain(name), plain(ours)));
+    if (match === undefined) return [];
+    return `${name} is not a variable of Plant Store: did you mean ${match}? If another program needs it, unset it here`;
   });
 }
 
@@ -78,6 +78,6 @@ function isNear(name: string, ours: string): boolean {
   let start = 0;
   while (start < ours.length && name[start] === ours[start]) start++;
   const [end, ourEnd] = [name.slice(start), ours.slice(start)];
-  const swapped = ourEnd.charAt(1) + ourEnd.charAt(0) + ourEnd.slice(2);
-  return [ourEnd, ourEnd.slice(1), swapped].includes(end) || [ourEnd, ourEnd.slice(1)].includes(end.slice(1));
+  const withSwap = ourEnd.charAt(1) + ourEnd.charAt(0) + ourEnd.slice(2);
+  return [ourEnd, ourEnd.slice(1), withSwap].includes(end) || [ourEnd, ourEnd.slice(1)].includes(end.slice(1));
 }

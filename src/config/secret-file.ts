@@ -18,8 +18,8 @@ export function listFile<T>({ mustBe, parse }: Rule<readonly T[]>): Rule<readonl
       const content = contentOf(path);
       const list = parse(content);
       if (list !== undefined) return list;
-      const wrong = content.split('\n').findIndex((line) => /[^\s,]/.test(line) && parse(line) === undefined);
-      throw new Error(wrong < 0 ? 'the file is empty' : `line ${wrong + 1} is wrong`);
+      const wrongIndex = content.split('\n').findIndex((line) => /[^\s,]/.test(line) && parse(line) === undefined);
+      throw new Error(wrongIndex < 0 ? 'the file is empty' : `line ${wrongIndex + 1} is wrong`);
     },
   };
 }

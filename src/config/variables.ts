@@ -3,7 +3,7 @@ import { listFile } from './secret-file.ts';
 import { webhookRules } from './webhooks.ts';
 
 /** What the variable must be, its default, if it has one, and what the documents show as its default otherwise. */
-type Variable = readonly [rule: Rule<unknown>, fallback?: string | undefined, shown?: string];
+type Variable = readonly [rule: Rule<unknown>, fallback?: string | undefined, shownDefault?: string];
 
 /** Variables by name. */
 export type Table = Readonly<Record<string, Variable>>;

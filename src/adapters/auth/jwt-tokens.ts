@@ -46,7 +46,7 @@ export function jwtTokens(
 ): TokenVerifier {
   const keys = providerKeys(source, log);
   /** The verified tokens by digest, the oldest first. A verification by earlier keys cannot add to the map of new keys. */
-  let cache = new Map<string, { readonly access: Access; readonly expires: number }>();
+  let cache = new Map<string, { readonly access: Access; readonly expiresAt: number }>();
   let cacheKeys = keys.current();
   /** When a refusal was logged last, by its reason. */
   const refusals = new Map<string, number>();
@@ -66,7 +66,7 @@ export function jwtTokens(
       const [oldest] = entries.keys();
       if (oldest !== undefined && entries.size >= TOKENS_MAX) entries.delete(oldest);
       const access = { permissions: permissionsOf(payload), ...senderOf(payload) };
-      entries.set(digest, { access, expires: (Number(payload.exp) + CLOCK_TOLERANCE_S) * 1_000 });
+      entries.set(digest, { access, expiresAt: (Number(payload.exp) + CLOCK_TOLERANCE_S) * 1_000 });
       return access;
     } catch (error) {
       if (error instanceof PlantStoreError) throw error;
@@ -104,7 +104,7 @@ export function jwtTokens(
     }
     const digest = hash('sha256', token, 'base64');
     const entry = cache.get(digest);
-    return entry !== undefined && Date.now() < entry.expires ? entry.access : verify(token, digest);
+    return entry !== undefined && Date.now() < entry.expiresAt ? entry.access : verify(token, digest);
   };
 }
 
