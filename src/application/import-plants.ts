@@ -40,9 +40,9 @@ export function importPlants({ addAll, find }: Pick<PlantRepository, 'addAll' | 
   }
 
   return async (list, { replaces, isCheck = false }) => {
-    const written = new Map<bigint, ValidPlant>();
-    for (const plant of list) if (replaces || !written.has(plant.id)) written.set(plant.id, plant);
-    const plants = [...written.values()];
+    const byId = new Map<bigint, ValidPlant>();
+    for (const plant of list) if (replaces || !byId.has(plant.id)) byId.set(plant.id, plant);
+    const plants = [...byId.values()];
     const before = isCheck ? await lookUp(plants) : await addAll(plants, replaces);
     const stored = new Map(plants.map(({ id }, n) => [id, before[n]]));
     const outcomes = list.map((plant) => {

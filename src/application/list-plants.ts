@@ -53,9 +53,9 @@ export function listPlants({ list }: Pick<PlantRepository, 'list'>): ListPlants 
   async function* readBatches(range: PlantRange, limit: number, signal: AbortSignal | undefined) {
     let from = range;
     let left = limit;
-    let reading = list(from, left, signal);
+    let nextBatch = list(from, left, signal);
     for (;;) {
-      const { plants, next } = await reading;
+      const { plants, next } = await nextBatch;
       // A client that has only closed its side still gets what is found. Sending it shows whether the client has left.
       if (signal?.aborted && plants.length === 0 && next !== undefined) {
         throw new PlantStoreError('store_unavailable', 'the client has left');
@@ -64,9 +64,9 @@ export function listPlants({ list }: Pick<PlantRepository, 'list'>): ListPlants 
       const isOver = next === undefined || left === 0;
       if (!isOver) {
         from = rangeAfter(from, next);
-        reading = list(from, left, signal);
-        // The next `await reading` throws the error, unless the consumer has stopped.
-        reading.catch(() => {});
+        nextBatch = list(from, left, signal);
+        // The next `await nextBatch` throws the error, unless the consumer has stopped.
+        nextBatch.catch(() => {});
       }
       if (plants.length > 0) yield plants;
       if (isOver) return;

@@ -19,7 +19,7 @@ const FLUSH_MS_MAX = 250;
  */
 export function lineWriter(stream: { readonly fd: number }, group: number, onFailure?: (reason: string) => void) {
   const fd = nonBlocking(stream.fd);
-  let queued = '';
+  let queue = '';
   /** Lines taken from the queue, without the part that is written. */
   let current: Buffer = Buffer.alloc(0);
   /** Why the last write failed. */
@@ -30,7 +30,7 @@ export function lineWriter(stream: { readonly fd: number }, group: number, onFai
     failure = undefined;
     try {
       for (;;) {
-        if (current.length === 0) [current, queued] = [Buffer.from(queued), ''];
+        if (current.length === 0) [current, queue] = [Buffer.from(queue), ''];
         if (current.length === 0) return;
         current = current.subarray(writeSync(fd, current));
       }
@@ -53,12 +53,12 @@ export function lineWriter(stream: { readonly fd: number }, group: number, onFai
   return {
     /** Queues a line, including its line feed, or drops it if the queue is full. */
     write(line: string): void {
-      if (current.length + queued.length + line.length > QUEUED_LENGTH_MAX) {
+      if (current.length + queue.length + line.length > QUEUED_LENGTH_MAX) {
         onFailure?.(failure === undefined || isSlow(failure) ? 'its reader or disk is too slow' : failure.message);
         return;
       }
-      queued += line;
-      if (failure === undefined && queued.length >= group) writeQueued();
+      queue += line;
+      if (failure === undefined && queue.length >= group) writeQueued();
       else writeLater();
     },
     /** Writes the queued lines within 250 ms: for the end of the process. */

@@ -44,8 +44,8 @@ async function stop(app: Stoppable, acceptFor: number | undefined): Promise<void
   const limit = `${app.shutdownTimeout / 1_000} s`;
   // On a new line, after the terminal's ^C.
   const newLine = process.stderr.isTTY ? '\n' : '';
-  const accepting = acceptFor ? `accepting connections for ${acceptFor / 1_000} s more, ` : '';
-  say(`${newLine}Stopping: ${accepting}finishing requests in flight, within ${limit}; a second signal stops at once.`);
+  const delay = acceptFor ? `accepting connections for ${acceptFor / 1_000} s more, ` : '';
+  say(`${newLine}Stopping: ${delay}finishing requests in flight, within ${limit}; a second signal stops at once.`);
   setTimeout(() => exit(1, `Stopped: the shutdown did not finish within ${limit}.`), app.shutdownTimeout).unref();
   try {
     await app.close(acceptFor);

@@ -1,7 +1,7 @@
 import { Counter, Histogram, type Registry } from 'prom-client';
 
 /** In seconds, from one commit on a good disk to twice the default STORE_TIMEOUT. */
-const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+const BUCKETS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 /** The error number of a defect, and the statuses that it can come with: a stream may break off after its 200. */
 const DEFECT = 50_000;
@@ -24,8 +24,8 @@ interface Streak {
  * than one in a loop over many, so they are counted in batches, and before each scrape.
  */
 export function requestMetrics(registry: Registry) {
-  let pending: Streak[] = [];
-  let pendingCount = 0;
+  let streaks: Streak[] = [];
+  let count = 0;
   const requests = new Counter({
     name: 'http_requests_total',
     help: 'Requests by operation, status (none: the client disconnected before the response) and error number',
@@ -37,26 +37,26 @@ export function requestMetrics(registry: Registry) {
     name: 'http_request_duration_seconds',
     help: 'From the end of the headers to the end of the response, excluding requests refused by the HTTP parser',
     labelNames: ['operation', 'status'] as const,
-    buckets: BUCKETS,
+    buckets: BUCKETS_SECONDS,
     registers: [registry],
     collect: countPending,
   });
 
   function countPending(): void {
-    for (const { operation, status, error, milliseconds } of pending) {
+    for (const { operation, status, error, milliseconds } of streaks) {
       requests.inc({ operation, status, error }, milliseconds.length);
       for (const time of milliseconds) if (time !== undefined) durations.observe({ operation, status }, time / 1_000);
     }
-    pending = [];
-    pendingCount = 0;
+    streaks = [];
+    count = 0;
   }
 
   return {
     requestEnded(operation = '', status: Streak['status'] = 'none', error: Streak['error'] = '', time?: number): void {
-      const last = pending.at(-1);
+      const last = streaks.at(-1);
       if (last?.operation === operation && last.status === status && last.error === error) last.milliseconds.push(time);
-      else pending.push({ operation, status, error, milliseconds: [time] });
-      if (++pendingCount >= PENDING_MAX) countPending();
+      else streaks.push({ operation, status, error, milliseconds: [time] });
+      if (++count >= PENDING_MAX) countPending();
     },
     /**
      * Lets the defects of these operations, and of requests for none, begin at 0. Prometheus sees an increase only

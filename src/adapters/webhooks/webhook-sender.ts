@@ -47,10 +47,9 @@ export function webhookSender(
     endpoints.map(({ name, url, secrets }) => {
       const { origin, pathname, search } = new URL(url);
       const keys = secrets.map((secret) => Buffer.from(secret.replace(/^whsec_/, ''), 'base64'));
-      /** The counts of the last wave. */
-      const recent = { requests: 0, connections: 0 };
-      const dispatcher = dispatcherTo(CONNECTIONS_MAX, timeout, proxy, () => recent.connections++);
-      return [name, { dispatcher, origin, path: pathname + search, keys, recent }];
+      const lastWave = { requests: 0, connections: 0 };
+      const dispatcher = dispatcherTo(CONNECTIONS_MAX, timeout, proxy, () => lastWave.connections++);
+      return [name, { dispatcher, origin, path: pathname + search, keys, lastWave }];
     }),
   );
   const targetOf = (endpoint: string) => {
@@ -60,15 +59,15 @@ export function webhookSender(
   };
 
   const send: Send = async (endpoint, message) => {
-    const { dispatcher, origin, path, keys, recent } = targetOf(endpoint);
-    recent.requests++;
-    const overdue = new AbortController();
-    const abort = () => overdue.abort(new Error(`no response within ${timeout / 1_000} s`));
+    const { dispatcher, origin, path, keys, lastWave } = targetOf(endpoint);
+    lastWave.requests++;
+    const deadline = new AbortController();
+    const abort = () => deadline.abort(new Error(`no response within ${timeout / 1_000} s`));
     let timer = setTimeout(abort, timeout);
     try {
       const body = plantJson(message.plant);
       const headers = { 'user-agent': userAgent, ...signedHeaders(message, body, keys) };
-      const { signal } = overdue;
+      const { signal } = deadline;
       const response = await dispatcher.request({ method: 'POST', origin, path, headers, body, signal });
       clearTimeout(timer);
       timer = setTimeout(abort, BODY_MS_MAX);
@@ -83,9 +82,9 @@ export function webhookSender(
   };
 
   const beginWave = (endpoint: string) => {
-    const { recent } = targetOf(endpoint);
-    const isKept = recent.connections < recent.requests;
-    Object.assign(recent, { requests: 0, connections: 0 });
+    const { lastWave } = targetOf(endpoint);
+    const isKept = lastWave.connections < lastWave.requests;
+    Object.assign(lastWave, { requests: 0, connections: 0 });
     return isKept ? CONNECTIONS_MAX : CONNECTIONS_MIN;
   };
 
@@ -107,12 +106,12 @@ function signedHeaders(message: Message, body: string, keys: readonly Buffer[]):
 }
 
 /** The digits of the largest int64. Texts with this number of digits compare as their numbers do. */
-const DIGITS = 19;
+const DIGITS_MAX = 19;
 
 /** The id stays the same when the message is sent again. Within an epoch, a later state of a plant has a greater id. */
 function messageId({ epoch, changed, id }: Message, body: string): string {
   const digest = hash('sha256', body, 'hex').slice(0, 16);
-  return ['msg', epoch, `${changed}`.padStart(DIGITS, '0'), id, digest].join('_');
+  return ['msg', epoch, `${changed}`.padStart(DIGITS_MAX, '0'), id, digest].join('_');
 }
 
 function failureIn({ statusCode, headers }: Dispatcher.ResponseData): SendError | undefined {

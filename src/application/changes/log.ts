@@ -7,7 +7,7 @@ import { logTimes } from './times.ts';
 import { changeWatch } from './watch.ts';
 
 /** Rows in a page for a webhook. */
-const PAGE_ENTRIES = 200;
+const PAGE_ENTRIES_MAX = 200;
 
 /** The newest state of a plant, or that it was deleted. */
 export type Change = NewPlant | { readonly id: bigint; readonly deleted: true };
@@ -107,7 +107,7 @@ export function changeLog(reader: LogReader): ChangeLog {
   };
 
   const readEntries: ChangeLog['readEntries'] = async (after) => {
-    const { end, rows } = await reader.page(after, PAGE_ENTRIES);
+    const { end, rows } = await reader.page(after, PAGE_ENTRIES_MAX);
     return { epoch: observe(end).epoch, entries: rows };
   };
 

@@ -4,7 +4,7 @@ import type { Progress } from './ports.ts';
 
 /** The least distance between two marks, in milliseconds and as a fraction of their age. */
 const SPACING_MS_MIN = 1_000;
-const SPACING_OF_AGE = 0.02;
+const SPACING_FRACTION_MIN = 0.02;
 
 /**
  * Plants have no time. So this process records when it read which end of the log. That shows for how long, at least, the
@@ -23,7 +23,7 @@ export function logTimes() {
     if (last !== undefined && (!isAfter(end, last.end) || now - last.at < SPACING_MS_MIN)) return;
     let before = Number.NEGATIVE_INFINITY;
     marks = marks.filter(({ at }) => {
-      if (at - before < (now - at) * SPACING_OF_AGE) return false;
+      if (at - before < (now - at) * SPACING_FRACTION_MIN) return false;
       before = at;
       return true;
     });

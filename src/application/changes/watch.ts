@@ -27,43 +27,45 @@ const PAUSE_MS_MIN = 50;
  * @param probe resolves to the end of the log, or to undefined if it cannot be read now
  */
 export function changeWatch(probe: () => Promise<LogEnd | undefined>) {
-  const waiting = new Set<Reader>();
-  let isStopped = false;
+  const readers = new Set<Reader>();
+  /** A probe is outdated once something was announced after it began. */
+  let phase: 'resting' | 'probing' | 'outdated' | 'stopped' = 'resting';
   let timer: NodeJS.Timeout | undefined;
-  let isProbing = false;
-  let isAnnounced = false;
   /** When the next probe may begin, as performance.now() counts. */
   let pauseEnd = 0;
   /** The end of the log that was read last. A reader that is behind it need not wait. */
   let lastEnd: LogEnd | undefined;
 
-  async function wakeReady(): Promise<void> {
-    timer = undefined;
-    isProbing = true;
-    isAnnounced = false;
-    const end = await probe();
-    isProbing = false;
+  /** Schedules a probe after this time, in place of the one that is scheduled. */
+  function schedule(milliseconds: number): void {
+    if (readers.size === 0 || phase !== 'resting') return;
+    clearTimeout(timer);
+    timer = setTimeout(runProbe, Math.max(milliseconds, pauseEnd - performance.now()));
+  }
+
+  async function runProbe(): Promise<void> {
+    phase = 'probing';
+    wakeReady(await probe());
+  }
+
+  function wakeReady(end: LogEnd | undefined): void {
+    if (phase === 'stopped') return;
+    const isOutdated = phase === 'outdated';
+    phase = 'resting';
     if (end !== undefined) lastEnd = end;
     let next = WEBHOOKS_INTERVAL_MS;
-    for (const { isNews, interval, wake } of waiting) {
+    for (const { isNews, interval, wake } of readers) {
       if (end !== undefined && isNews(end)) {
         pauseEnd = performance.now() + PAUSE_MS_MIN;
         wake(true);
       } else next = Math.min(next, interval);
     }
-    schedule(isAnnounced ? 0 : next);
-  }
-
-  /** Schedules a probe after this time, unless one will begin sooner. */
-  function schedule(milliseconds: number): void {
-    if (waiting.size === 0 || isProbing || (timer !== undefined && milliseconds > 0)) return;
-    clearTimeout(timer);
-    timer = setTimeout(wakeReady, Math.max(milliseconds, pauseEnd - performance.now()));
+    schedule(isOutdated ? 0 : next);
   }
 
   /** @returns true if there is news; false if the time is over or something else ends the wait */
   function wait(reader: Omit<Reader, 'wake'>, milliseconds: number, signal: AbortSignal): Promise<boolean> {
-    if (isStopped || milliseconds <= 0 || signal.aborted) return Promise.resolve(false);
+    if (phase === 'stopped' || milliseconds <= 0 || signal.aborted) return Promise.resolve(false);
     if (lastEnd !== undefined && isAfter(lastEnd.position, reader.position)) return Promise.resolve(true);
     return new Promise((resolve) => {
       const waiter = { ...reader, wake };
@@ -73,10 +75,10 @@ export function changeWatch(probe: () => Promise<LogEnd | undefined>) {
       function wake(isNews: boolean): void {
         clearTimeout(timeout);
         signal.removeEventListener('abort', abort);
-        waiting.delete(waiter);
+        readers.delete(waiter);
         resolve(isNews);
       }
-      waiting.add(waiter);
+      readers.add(waiter);
       schedule(0);
     });
   }
@@ -105,14 +107,14 @@ export function changeWatch(probe: () => Promise<LogEnd | undefined>) {
     },
     /** Probes at once, since something was written. */
     announce(): void {
-      isAnnounced = true;
+      if (phase === 'probing') phase = 'outdated';
       schedule(0);
     },
     /** Ends all waits, and begins no more. */
     stop(): void {
-      isStopped = true;
+      phase = 'stopped';
       clearTimeout(timer);
-      for (const { wake } of waiting) wake(false);
+      for (const { wake } of readers) wake(false);
     },
   };
 }

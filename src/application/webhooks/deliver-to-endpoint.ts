@@ -102,8 +102,7 @@ async function sendPage(
     const failures = await Promise.all(
       wave.map(({ stored, ...position }) => (stored === 'deleted' ? undefined : send({ ...position, plant: stored }))),
     );
-    const failureCount = failures.filter((failure) => failure !== undefined).length;
-    sent += plants - failureCount;
+    sent += plants - failures.filter((failure) => failure !== undefined).length;
     const gap = failures.findIndex((failure) => failure !== undefined);
     if (gap >= 0) return { acknowledged: start + gap, sent, failure: failures[gap] };
   }
