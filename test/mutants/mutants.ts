@@ -93,6 +93,6 @@ export const MUTANTS: Readonly<Record<string, readonly Mutant[]>> = {
     ['Each part of a list knows of its lost INSERT.', 'isUncertain ? afterLostInsert(list) : list', 'list'],
     ['Of several creations in a list one creates the plant.', 'created.delete(id)', 'created.has(id)'],
     ['Changes of one plant take effect in their order.', 'contents.get(id) ?? row.stored', 'row.stored'],
-    ['A row that has changed meanwhile is read again.', 'missed.has(write.call.item.id)', 'false'],
+    ['A row that has changed meanwhile is read again.', 'missedIds.has(write.call.item.id)', 'false'],
   ],
 };

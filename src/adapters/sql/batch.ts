@@ -25,7 +25,7 @@ export interface Call<Item, Result> {
 const SECOND_LIST = { times: 2, min: 16 };
 
 /** After this time a running list counts as slow, and the next one starts beside it. */
-const SLOW_LIST_MS = 10;
+const SLOW_LIST_MS_MIN = 10;
 
 /** The time between checks for slow lists and for items whose time is over, while any has no outcome. */
 const CHECK_INTERVAL_MS = 50;
@@ -49,15 +49,15 @@ export function batch<Item, Result>(
   { maxSize = 256, maxRunning, timeout }: BatchOptions,
   sizeOf: (item: Item) => number = () => 1,
 ): (item: Item) => Promise<Result> {
-  let waiting: Call<Item, Result>[] = [];
+  let queue: Call<Item, Result>[] = [];
   /** In the order of their deadlines, whatever has become of their lists. */
-  const unsettled = new Set<Call<Item, Result>>();
+  const openCalls = new Set<Call<Item, Result>>();
   const lists = new Set<readonly Call<Item, Result>[]>();
   let newestStart = 0;
   let checks: NodeJS.Timeout | undefined;
 
   function startLists(): void {
-    while (waiting.length > 0 && mayStart()) {
+    while (queue.length > 0 && mayStart()) {
       newestStart = performance.now();
       void runList();
     }
@@ -83,30 +83,30 @@ export function batch<Item, Result>(
     const [first] = lists;
     if (first === undefined) return true;
     if (lists.size >= maxRunning) return false;
-    const worthwhile = lists.size === 1 ? Math.max(SECOND_LIST.min, SECOND_LIST.times * first.length) : maxSize;
-    return waiting.length >= Math.min(worthwhile, maxSize) || performance.now() - newestStart > SLOW_LIST_MS;
+    const minSize = lists.size === 1 ? Math.max(SECOND_LIST.min, SECOND_LIST.times * first.length) : maxSize;
+    return queue.length >= Math.min(minSize, maxSize) || performance.now() - newestStart > SLOW_LIST_MS_MIN;
   }
 
   function takeList(): Call<Item, Result>[] {
     let count = 0;
     let size = 0;
-    for (const { item } of waiting) {
+    for (const { item } of queue) {
       size += sizeOf(item);
       if (count > 0 && size > maxSize) break;
       count++;
     }
-    return waiting.splice(0, count);
+    return queue.splice(0, count);
   }
 
   function check(): void {
     const now = performance.now();
-    for (const { until, reject } of unsettled) {
+    for (const { until, reject } of openCalls) {
       if (until > now) break;
       reject(TIMED_OUT);
     }
-    waiting = waiting.filter(({ until }) => until > now);
+    queue = queue.filter(({ until }) => until > now);
     startLists();
-    if (unsettled.size > 0) return;
+    if (openCalls.size > 0) return;
     clearInterval(checks);
     checks = undefined;
   }
@@ -117,16 +117,16 @@ export function batch<Item, Result>(
         item,
         until: performance.now() + timeout,
         resolve(result) {
-          unsettled.delete(call);
+          openCalls.delete(call);
           resolve(result);
         },
         reject(error) {
-          unsettled.delete(call);
+          openCalls.delete(call);
           reject(error);
         },
       };
-      unsettled.add(call);
-      waiting.push(call);
+      openCalls.add(call);
+      queue.push(call);
       checks ??= setInterval(check, CHECK_INTERVAL_MS);
       startLists();
     });

@@ -10,25 +10,25 @@ export const OVERDUE = unavailable('it has timed out');
 
 /** Lets `limit` pieces of work run at once, first come, first served, and rejects those whose deadline has passed. */
 export function lane(limit: number) {
-  const waiting: { readonly until: number; readonly turn: PromiseWithResolvers<void> }[] = [];
-  let running = 0;
+  const queue: { readonly until: number; readonly turn: PromiseWithResolvers<void> }[] = [];
+  let runningCount = 0;
 
   return async <T>(work: () => Promise<T>, until: number): Promise<T> => {
-    if (running >= limit) {
+    if (runningCount >= limit) {
       // Otherwise they would stay, and their memory, for as long as a statement hangs.
-      while (waiting[0] && waiting[0].until <= performance.now()) waiting.shift()?.turn.reject(OVERDUE);
+      while (queue[0] && queue[0].until <= performance.now()) queue.shift()?.turn.reject(OVERDUE);
       const turn = Promise.withResolvers<void>();
-      waiting.push({ until, turn });
+      queue.push({ until, turn });
       await turn.promise;
-    } else running++;
+    } else runningCount++;
     try {
       // Before the event loop turns, so that those who have timed out in the queue delay no other.
       if (until <= performance.now()) throw OVERDUE;
       return await work();
     } finally {
       // The next one takes over, so that the number of running ones stays the same.
-      const next = waiting.shift();
-      if (next === undefined) running--;
+      const next = queue.shift();
+      if (next === undefined) runningCount--;
       else next.turn.resolve();
     }
   };

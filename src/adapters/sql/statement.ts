@@ -38,13 +38,13 @@ export function partStatement<Values extends object, Row>(
   build: (parameter: Parameter<Values>, dialect: Dialect) => RawBuilder<Row>,
   options: QueryOptions = { mayBeCut: true },
 ): (session: Session, values: Values) => Promise<PartResult<Row>> {
-  const compiled = new Map<Dialect, (values: Values) => CompiledQuery<Row>>();
+  const queries = new Map<Dialect, (values: Values) => CompiledQuery<Row>>();
   return async (session, values) => {
     const { sql: tables, dialect } = session;
     const query =
-      compiled.get(dialect) ??
+      queries.get(dialect) ??
       withValues<Values, Row>((parameter) => build(parameter, dialect).compile(tables), options);
-    compiled.set(dialect, query);
+    queries.set(dialect, query);
     return tables.executeQuery(query(values));
   };
 }

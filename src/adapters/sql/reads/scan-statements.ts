@@ -79,8 +79,8 @@ export function scanStatements({ order, tag, name }: PlantRange): ScanStatements
         sql`select id ${rows(dialect, value)} limit 1 offset ${dialect.hideLimit(value('count'))} - 1`,
     ),
     search: partStatement((value, dialect) => {
-      const wanted = rows(dialect, value, isWanted(dialect, value));
-      return sql`select id, name, tag ${wanted} limit ${dialect.hideLimit(value('count'))}`;
+      const matches = rows(dialect, value, isWanted(dialect, value));
+      return sql`select id, name, tag ${matches} limit ${dialect.hideLimit(value('count'))}`;
     }),
     count: statement((value, dialect) => {
       // Deleted plants have no tag, so the index on tags has all that is needed.

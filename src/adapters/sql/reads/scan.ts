@@ -12,7 +12,7 @@ const PAGES_ROWS_MAX = 1_001;
 
 interface Reader extends ScanStatements {
   /** Reads a page. Pages that are requested at the same time share a statement. */
-  readonly shared: (page: ScanValues) => Promise<PartResult<PlantRow>>;
+  readonly pageInBatch: (page: ScanValues) => Promise<PartResult<PlantRow>>;
 }
 
 /** Reads ranges of plants in the order of their ids. */
@@ -40,12 +40,12 @@ export function plantScanner(executor: Executor, options: BatchOptions) {
       return results;
     }
 
-    const shared = batch<ScanValues, PartResult<PlantRow>>(
+    const pageInBatch = batch<ScanValues, PartResult<PlantRow>>(
       (take) => readItems(executor, take(), readPages),
       { ...options, maxSize: PAGES_ROWS_MAX },
       ({ count }) => count,
     );
-    return { ...statements, shared };
+    return { ...statements, pageInBatch };
   }
 
   async function page(range: PlantRange, count: number): Promise<PlantBatch> {
@@ -53,7 +53,7 @@ export function plantScanner(executor: Executor, options: BatchOptions) {
     const values = valuesOf(range, count);
     const lane = count <= PAGES_ROWS_MAX ? 'reads' : 'backgroundReads';
     const { rows, isCut } = await (lane === 'reads'
-      ? reader.shared(values)
+      ? reader.pageInBatch(values)
       : run(lane, (session) => reader.page(session, values)));
     const plants = rows.filter(({ deleted }) => deleted === null).map(plantIn);
     const next = isCut || rows.length === count ? unlessAtEnd(range, rows.at(-1)?.id) : undefined;
@@ -67,8 +67,8 @@ export function plantScanner(executor: Executor, options: BatchOptions) {
     run(lane, async (session) => {
       const reader = readerOf(range);
       const [end] = await reader.end(session, valuesOf(range, scannedRowsMax(session, range)));
-      const scanned = end === undefined ? range : { ...range, [range.order === 'desc' ? 'from' : 'to']: end.id };
-      const { rows, isCut } = await reader.search(session, valuesOf(scanned, count));
+      const part = end === undefined ? range : { ...range, [range.order === 'desc' ? 'from' : 'to']: end.id };
+      const { rows, isCut } = await reader.search(session, valuesOf(part, count));
       const last = isCut || rows.length === count ? rows.at(-1) : end;
       return { plants: rows.map(plantIn), next: unlessAtEnd(range, last?.id) };
     });

@@ -72,12 +72,12 @@ export function plantsToInsert(list: readonly Pending[]): NewPlant[] {
 }
 
 /** Of the writes that add the same id, the first one has created its plant if the id was free. */
-export function afterInsert(list: readonly Pending[], inserted: ReadonlySet<bigint>): Pending[] {
-  const created = new Set(inserted);
+export function afterInsert(list: readonly Pending[], insertedIds: ReadonlySet<bigint>): Pending[] {
+  const newIds = new Set(insertedIds);
   return list.map((write) => {
     const { id, target } = write.call.item;
     if (write.state.at !== 'insert') return write;
-    return created.delete(id) ? done(write, { before: undefined, after: target }) : at(write, { at: 'lookUp' });
+    return newIds.delete(id) ? done(write, { before: undefined, after: target }) : at(write, { at: 'lookUp' });
   });
 }
 
@@ -123,11 +123,11 @@ export function rowChanges(list: readonly Pending[]): RowChange[] {
   return [...changes.values()].filter(({ before, after }) => !isSamePlant(before, after));
 }
 
-/** @param missed the ids of the rows that were to be updated, and are locked or have another version now */
-export const afterUpdate = (list: readonly Pending[], missed: ReadonlySet<bigint>): Pending[] =>
+/** @param missedIds the ids of the rows that were to be updated, and are locked or have another version now */
+export const afterUpdate = (list: readonly Pending[], missedIds: ReadonlySet<bigint>): Pending[] =>
   list.map((write) => {
     if (write.state.at !== 'update') return write;
-    return missed.has(write.call.item.id) ? at(write, { at: 'retry' }) : done(write, write.state.written);
+    return missedIds.has(write.call.item.id) ? at(write, { at: 'retry' }) : done(write, write.state.written);
   });
 
 /** Continues writes that have paused. */

@@ -11,7 +11,7 @@ type List = readonly phases.Pending[];
 export type WriteList = (take: () => readonly phases.Pending['call'][], lane?: LaneName) => Promise<void>;
 
 /** How many writes go through all phases together. A transaction on SQLite ends only between two such groups. */
-const GROUP_WRITES = 32;
+const GROUP_WRITES_MAX = 32;
 
 /** Milliseconds until a row that another transaction has changed or locked is read again. */
 const RETRY_DELAY_MS = 10;
@@ -47,19 +47,19 @@ export function plantWriter({ executeWithRetry }: Executor, onWrite: (created: n
 
   /** Gives its outcome to each write that has one. @returns the others */
   function settle(list: List): List {
-    let created = 0;
+    let createdCount = 0;
     let hasWritten = false;
-    const unsettled = list.filter(({ call, state }) => {
+    const others = list.filter(({ call, state }) => {
       if (state.at === 'failed') call.reject(state.error);
       if (state.at !== 'done') return state.at !== 'failed';
       const { before, after } = state.written;
-      if (before === undefined && after !== undefined) created++;
+      if (before === undefined && after !== undefined) createdCount++;
       hasWritten ||= after !== 'unmet' && !isSamePlant(before, after);
       call.resolve(state.written);
       return false;
     });
-    if (hasWritten) onWrite(created);
-    return unsettled;
+    if (hasWritten) onWrite(createdCount);
+    return others;
   }
 
   return (take, lane = 'writes') => write(() => take().map(phases.begun), lane);
@@ -79,8 +79,8 @@ async function advance(session: Session, list: List): Promise<readonly List[]> {
 /** Takes one group of writes after another through all phases, until the time of the transaction is over. */
 async function writeInGroups(session: Session, list: List, end: number): Promise<List> {
   const result: phases.Pending[] = [];
-  for (let start = 0; start < list.length; start += GROUP_WRITES) {
-    let group: List = list.slice(start, start + GROUP_WRITES);
+  for (let start = 0; start < list.length; start += GROUP_WRITES_MAX) {
+    let group: List = list.slice(start, start + GROUP_WRITES_MAX);
     const isOver = start > 0 && performance.now() >= end;
     for (let phase = phases.phaseOf(group); !isOver && phase !== undefined; phase = phases.phaseOf(group)) {
       group = await statements[phase](session, group);
