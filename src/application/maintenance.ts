@@ -1,4 +1,4 @@
-import type { Position } from './ports.ts';
+import type { Position } from './changes/ports.ts';
 import type { EndpointState } from './webhooks/ports.ts';
 
 /** What an operator's commands do to a store, beside the service. What opens the store puts failures into words. */

@@ -85,9 +85,3 @@ export interface Tags {
   /** The last tag, if there may be more. */
   readonly next: string | undefined;
 }
-
-/** A place in the feed of changes: after the row with this id, which the transaction `changed` wrote. */
-export interface Position {
-  readonly changed: bigint;
-  readonly id: bigint;
-}

@@ -1,7 +1,6 @@
 import { PlantStoreError } from '../../domain/errors.ts';
 import { MAX_INT64, MIN_INT64 } from '../../domain/plant.ts';
-import type { Position } from '../ports.ts';
-import type { LogEnd } from './ports.ts';
+import type { LogEnd, Position } from './ports.ts';
 
 /** What a consumer sends to continue reading. */
 export interface Cursor {

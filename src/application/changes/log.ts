@@ -1,8 +1,7 @@
 import type { NewPlant } from '../../domain/plant.ts';
-import type { Position } from '../ports.ts';
 import { decodeCursor, encodeCursor, isAfter, nextCursor, START } from './cursor.ts';
 import { heldBackTime, LONG_SECONDS_MIN } from './held-back.ts';
-import type { LogEnd, LogEntry, LogReader, Progress } from './ports.ts';
+import type { LogEnd, LogEntry, LogReader, Position, Progress } from './ports.ts';
 import { logTimes } from './times.ts';
 import { changeWatch } from './watch.ts';
 

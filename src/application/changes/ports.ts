@@ -1,5 +1,10 @@
 import type { NewPlant } from '../../domain/plant.ts';
-import type { Position } from '../ports.ts';
+
+/** A place in the log: after the row with this id, which the transaction `changed` wrote. */
+export interface Position {
+  readonly changed: bigint;
+  readonly id: bigint;
+}
 
 /** A row of the log, and its position. */
 export interface LogEntry extends Position {

@@ -1,6 +1,5 @@
-import type { Position } from '../ports.ts';
 import { isAfter } from './cursor.ts';
-import type { Progress } from './ports.ts';
+import type { Position, Progress } from './ports.ts';
 
 /** The least distance between two marks, in milliseconds and as a fraction of their age. */
 const SPACING_MS_MIN = 1_000;

@@ -1,6 +1,5 @@
-import type { Position } from '../ports.ts';
 import { type Cursor, isAfter, isNews } from './cursor.ts';
-import type { LogEnd } from './ports.ts';
+import type { LogEnd, Position } from './ports.ts';
 
 interface Reader {
   /** The last position that it has read. */

@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ChangeLog } from '../changes/log.ts';
-import type { LogEntry } from '../changes/ports.ts';
-import type { Position } from '../ports.ts';
+import type { LogEntry, Position } from '../changes/ports.ts';
 import type { DeliveryFailure, DeliveryObserver, KeepPositions, Lease, Message, Send, SendError } from './ports.ts';
 
 export interface Delivery {

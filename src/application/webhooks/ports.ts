@@ -1,6 +1,5 @@
 import type { NewPlant } from '../../domain/plant.ts';
-import type { Progress } from '../changes/ports.ts';
-import type { Position } from '../ports.ts';
+import type { Position, Progress } from '../changes/ports.ts';
 
 /** The temporary right to deliver to an endpoint, and the progress of that. */
 export interface Lease {

@@ -1,7 +1,6 @@
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
-import type { LogEntry } from '../../../src/application/changes/ports.ts';
-import type { Position } from '../../../src/application/ports.ts';
+import type { LogEntry, Position } from '../../../src/application/changes/ports.ts';
 import { type Delivery, deliverToEndpoint } from '../../../src/application/webhooks/deliver-to-endpoint.ts';
 import type { DeliveryFailure, Lease, Message, SendError } from '../../../src/application/webhooks/ports.ts';
 

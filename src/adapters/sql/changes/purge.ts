@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type RawBuilder, sql } from 'kysely';
 import { isAfter } from '../../../application/changes/cursor.ts';
+import type { Position } from '../../../application/changes/ports.ts';
 import type { PurgeSelection } from '../../../application/maintenance.ts';
-import type { Position } from '../../../application/ports.ts';
 import { MAX_INT64, MIN_INT64 } from '../../../domain/plant.ts';
 import type { Dialect, Session } from '../dialect.ts';
 import type { Run } from '../run.ts';

@@ -1,7 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import { START } from '../../../application/changes/cursor.ts';
-import type { LogEnd, LogEntry, LogReader } from '../../../application/changes/ports.ts';
-import type { Position } from '../../../application/ports.ts';
+import type { LogEnd, LogEntry, LogReader, Position } from '../../../application/changes/ports.ts';
 import { type Dialect, type LogState, logOf, type Session } from '../dialect.ts';
 import { type PlantRow, storedIn } from '../plant-rows.ts';
 import type { Run } from '../run.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type RawBuilder, sql } from 'kysely';
+import type { Position } from '../../../application/changes/ports.ts';
 import { BACKLOG_ROWS_MAX, type KnownEndpoint, type WebhookEndpoints } from '../../../application/maintenance.ts';
-import type { Position } from '../../../application/ports.ts';
 import type { EndpointState } from '../../../application/webhooks/ports.ts';
 import { MIN_INT64 } from '../../../domain/plant.ts';
 import { singleFlight } from '../../../runtime/single-flight.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type RawBuilder, sql } from 'kysely';
 import { START } from '../../../application/changes/cursor.ts';
-import type { Position } from '../../../application/ports.ts';
+import type { Position } from '../../../application/changes/ports.ts';
 import type { DeliveryFailure, KeepPositions, Lease, LeaseOutcome } from '../../../application/webhooks/ports.ts';
 import type { Run } from '../run.ts';
 import { columnsOf, statement } from '../statement.ts';
