@@ -35,7 +35,7 @@ the store; 1 the import could not start or go on, or was declined; 2 some were r
 
 Example: npm run import -- examples/plants.ndjson`;
 
-const stop = stopRequest('Finishing the part that was sent');
+const stop = stopRequest('Finishing the batch that was sent');
 await runCommand('import', USAGE, importArguments, async (options) => {
   try {
     process.exitCode = await run(options);

@@ -5,10 +5,10 @@ import { say } from '../runtime/say.ts';
 import { formatCount, showProgress } from './progress.ts';
 import type { Send } from './remote-service.ts';
 
-/** Refusals, and plants that would change, that are shown. */
+/** The most refusals, and the most plants that would change, that are shown. */
 const [REFUSALS_MAX, CHANGES_MAX] = [10, 20];
 
-/** Says what is ignored and refused of a list, and what would change, counts what becomes of it, and keeps what is refused. */
+/** Says what is ignored and refused of a list and what would change, counts its records, and keeps the refused ones. */
 export function importReport(send: Send, textLength: number) {
   const counts = { created: 0, changed: 0, unchanged: 0, refused: 0 };
   const records = () => Object.values(counts).reduce((sum, count) => sum + count);
@@ -17,7 +17,7 @@ export function importReport(send: Send, textLength: number) {
   const percent = () => Math.floor((100 * size) / textLength);
   const hideProgress = showProgress(() => `${percent()} %, ${formatCount(records())} plants`, process.stderr);
 
-  /** What has the id of a refused plant, if the token may read it. */
+  /** The plant that has the id of a refused one, if the token may read it. */
   async function plantInPlace({ id, error, name = '' }: Refused): Promise<string> {
     const text = error === 40009 ? await send(`/plants/${id}`).catch(() => undefined) : undefined;
     if (text === undefined) return '';

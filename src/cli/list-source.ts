@@ -62,7 +62,7 @@ export async function interpretList(bytes: Buffer, options: ListOptions) {
   return { text, layout, description };
 }
 
-/** What the columns of a list were taken for. */
+/** Says which columns were taken for the id, the name and the tag. */
 function columnsOf({ header, names, id, name, tag }: Layout): string {
   const textOf = (columns: readonly number[]) => columns.map((n) => shown(names[n] ?? '')).join(' and ');
   const roles = Object.entries({ id: [id], name, tag: [tag] }).filter(([, [first = -1]]) => first >= 0);

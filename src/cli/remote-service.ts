@@ -12,7 +12,7 @@ import { say } from '../runtime/say.ts';
 /** Milliseconds that a request may take, and for which it is sent again. */
 const ATTEMPT_MS_MAX = 60_000;
 
-/** How many stored plants have their names compared with those of a list, at most. */
+/** The most stored plants whose names are compared with those of a list. */
 const NAMES_MAX = 200_000;
 
 export const RUN_AGAIN = 'Run the same command again to import the remaining plants.';
@@ -83,7 +83,7 @@ export async function namesOfPlants(send: Send): Promise<string[]> {
   return lines.filter(Boolean).map((line) => JSON.parse(line).name);
 }
 
-/** What stands for the response to a request that failed. @throws Error if the certificate is not trusted: that stays so */
+/** Stands for the response to a failed request. @throws Error if the certificate is not trusted: a retry would not help */
 function failure(url: string, error: Error & { readonly code?: string }) {
   if (!/CERT|SIGNATURE/.test(error.code ?? '')) return { status: 0, isOurs: false, text: visible(`${error}`) };
   const advice = 'Set NODE_EXTRA_CA_CERTS to a PEM file of its certificate authority';

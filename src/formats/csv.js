@@ -4,7 +4,7 @@ export const separators = /** @type {const} */ ([',', ';', '\t', '|']);
 
 /** @typedef {(typeof separators)[number]} Separator */
 
-/** A text as a cell, which is read back as the same text: an empty cell without quotes is none. */
+/** Writes a text as a cell that is read back as the same text. An empty cell without quotes would mean no text. */
 export function csvCell(/** @type {string} */ text, /** @type {string} */ separator) {
   const mustQuote = text === '' || /["\r\n]/.test(text) || text.includes(separator);
   return mustQuote ? `"${text.replaceAll('"', '""')}"` : text;

@@ -25,7 +25,7 @@ export function jsonParser<Schema extends TObject>(
   const validator = Compile({ ...schema, properties });
   const isClosed = 'additionalProperties' in schema && schema.additionalProperties === false;
   const names = Object.keys(properties);
-  const ruleOf = (part: object = {}) => ('description' in part ? part.description : undefined);
+  const ruleOf = (member: object = {}) => ('description' in member ? member.description : undefined);
 
   return (input, noteUnknown) => {
     const object = objectIn(input, subject);

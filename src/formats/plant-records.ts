@@ -30,7 +30,7 @@ interface Form {
   /** @param id for records that have none @throws PlantStoreError `malformed_json`, `invalid_plant` */
   read(record: Row, id: bigint): NewPlant;
 }
-/** Gets the names of columns or members that mean nothing. */
+/** Notes the names of columns or members that mean nothing. */
 type Ignore = (names: readonly string[]) => void;
 
 export const RECORDS_MAX = 20_000;
@@ -43,8 +43,8 @@ const invalid = (message: string) => new PlantStoreError('invalid_plant', messag
 const tooLarge = (message: string) => new PlantStoreError('record_too_large', message);
 
 /**
- * Reads all records: plants, and why others are none, by their first physical lines, from 1; and the first names of members or
- * columns that are ignored. It lets other requests be served meanwhile.
+ * Reads all records. Each plant and each refusal has the number of its first line, from 1, and `ignored` has the first names
+ * of members or columns that mean nothing. Other requests are served meanwhile.
  *
  * @throws PlantStoreError `malformed_json` if there are none, or not in UTF-8, `record_too_large` if there are too many,
  * `invalid_plant` if they cannot be read as a whole
@@ -93,7 +93,7 @@ export async function readRecords(body: Buffer, options: RecordsOptions) {
   return { plants, refusals, ignored: [...ignoredNames] };
 }
 
-// As many programs write a column without a value.
+// Many programs write a column without a value as null.
 const tag = Type.Optional(Type.Union([PlantSchema.properties.tag, Type.Null()], { description: fieldRules.tag }));
 const properties = { ...NewPlantSchema.properties, tag };
 const description = 'an object with an id, a name and an optional tag';

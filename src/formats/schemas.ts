@@ -70,14 +70,14 @@ export const Changes = Type.Object(
       examples: ['M2YwYzlhNGJlNWQxOGEyYjc3YzZkMWUwZjk0ODFhMzU6NzU0OjE6MDotOTIyMzM3MjAzNjg1NDc3NTgwOA'],
     }),
     atEnd: Type.Boolean({
-      description: 'whether the feed has nothing beyond this part yet, so that a first walk is complete',
+      description: 'whether the feed has nothing beyond this page yet, so that a first walk is complete',
       examples: [true],
     }),
     heldBackSeconds: Type.Optional(
       Count('for how long an open transaction has held back what comes next; left out unless that is long', 60),
     ),
   },
-  { title: 'Changes', description: 'a part of the feed of changes' },
+  { title: 'Changes', description: 'a page of the feed of changes' },
 );
 
 export const PlantCount = Type.Object(
@@ -104,5 +104,5 @@ export const TagList = Type.Object(
       Type.String({ description: 'where they go on: send it as `after`; left out at the end', examples: ['tZmVybg'] }),
     ),
   },
-  { title: 'TagList', description: 'a part of the tags that plants have' },
+  { title: 'TagList', description: 'a page of the tags that plants have' },
 );

@@ -3,7 +3,7 @@ import { foldSpaces } from './records.js';
 /* The requests that the records of a list are sent in, and what becomes of them. */
 
 /** @import { ListRecord, Plant } from './records.js' */
-/** Records that are sent in one request, and others between them; `size` is what they have in the text of the list. */
+/** `plants` are sent in one request, `problems` are between them, and `size` is the length of all in the text of the list. */
 /** @typedef {{ plants: ListRecord[], problems: ListRecord[], lines: string, leftOut: number, size: number }} Batch */
 /** @typedef {{ created: number, changed: number, unchanged: number, ignored: string[], changes?: { before: Plant, after: Plant }[] }} Counts */
 /** What the service says of a request. @typedef {Counts & { refused: { line: number, id?: bigint, error: number, message: string }[] }} Result */

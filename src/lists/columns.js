@@ -5,7 +5,7 @@ import { unclear } from './encodings.js';
 /* What the columns of a list are, by their names and by what is in them. */
 
 /** @import { Row } from '../formats/csv.js' */
-/** Columns by their numbers, from 0. `name` has several if its parts are in several; `id` and `tag` are -1 if none is. */
+/** The numbers of columns, from 0. Several columns may make up the name; `id` and `tag` are -1 without a column. */
 /** @typedef {{ id: number, name: number[], tag: number }} Columns */
 /**
  * `header` is the row of the names, 0 for none, and `head` its text; `start` is where the records begin. `doubt` asks for what the

@@ -11,7 +11,7 @@ const MARKS = /** @type {const} */ ([
   ['utf-16le', 0xff, 0xfe],
   ['utf-16be', 0xfe, 0xff],
 ]);
-/** Those of TextDecoder besides UTF-8, the most frequent first. Those of a single byte accept nearly any. */
+/** What TextDecoder reads besides UTF-8, the most frequent first. In encodings of a single byte, nearly all bytes are valid. */
 const ENCODINGS =
   `windows-1252 macintosh windows-1250 windows-1251 iso-8859-2 koi8-r shift_jis euc-jp gb18030 big5 euc-kr
   iso-2022-jp utf-16le utf-16be windows-1253 windows-1254 windows-1255 windows-1256 windows-1257 windows-1258 windows-874
@@ -42,7 +42,7 @@ export function fittingEncodings(/** @type {Uint8Array} */ bytes, language = 'en
   return [...new Set([...usual, ...ENCODINGS])].flatMap((encoding) => {
     try {
       const sample = decode(line.subarray(0, end < 0 ? line.length : end), encoding);
-      // UTF-16 and iso-2022-jp leave these where they are read as something else.
+      // These remain where UTF-16 or iso-2022-jp is read in another encoding.
       return /[\0\x80-\x9f]|\p{Cc}(\$[@B]|\([BJ])/u.test(sample) ? [] : { encoding, sample };
     } catch {
       return [];

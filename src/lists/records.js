@@ -3,7 +3,7 @@ import { rowsIn } from '../formats/csv.js';
 /* The records of a list. */
 
 /** @import { Columns, Layout } from './columns.js' */
-/** A record: its row as a spreadsheet counts them, its text with a line end, and what it is as a line of NDJSON, or why it is no plant. */
+/** A record: `row` is what a spreadsheet shows, `raw` ends with a line end, `line` is NDJSON, and `problem` is why it is no plant. */
 /** @typedef {{ row: number, raw: string, name?: string, line?: string, problem?: string }} ListRecord */
 /** @typedef {{ id: bigint, name: string, tag?: string }} Plant */
 

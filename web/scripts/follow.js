@@ -11,7 +11,7 @@ const WAIT_S = 10;
 
 const starts = latest();
 
-/** A definite response of the service itself ends it. That of a proxy, whose number is its status, may be temporary. */
+/** Only a definite response of the service itself ends it. That of a proxy, whose number is its status, may be temporary. */
 const ends = (/** @type {number} */ status, /** @type {number} */ number) => isDefinite(status) && number !== status;
 
 /**
@@ -24,7 +24,7 @@ export async function follow() {
   // After a failure, the next request does not wait: a waiting one would show only at its end that the service responds.
   const path = (/** @type {number} */ attempt) => `changes?limit=1000&after=${after}&wait=${attempt > 0 ? 0 : WAIT_S}`;
   const request = { trouble, signal, ends, has: 'next' };
-  // The first plants are there at once. They are read again once none of their changes is missed.
+  // The first plants are shown at once, and read again as soon as no change of theirs is missed.
   reload();
   while (!signal.aborted) {
     // A browser has few connections to a service, for all of its tabs together.

@@ -25,14 +25,14 @@ async function highestPlant(/** @type {Request} */ request) {
 }
 
 /**
- * An id after the highest that no plant has or had, and probably none of the ids after it; behind the last id, the time in
- * milliseconds. A list of candidates is checked, which stores nothing: browsers would report a plant that is not found.
+ * An id above the highest, which no plant has or had; the ids after it are probably free, too. Above the last id, it is the time
+ * in milliseconds. A list of candidates is checked, which stores nothing: browsers would report a 404 as an error.
  */
 export async function freeId(/** @type {Request} */ request = {}) {
   const plant = await highestPlant(request);
   const after = plant && plant.id > 0n ? plant.id : 0n;
   const ids = Array.from({ length: TRIES_MAX }, (_, n) => asId(after + 2n ** BigInt(n)) ?? BigInt(Date.now() + n));
-  // A plant that had the same name would be no other plant.
+  // A random name: a plant with the same id and name would not be refused.
   const lines = ids.map((id) => `{"id":${id},"name":"candidate ${Math.random()}"}\n`).join('');
   const check = { ...request, body: lines, type: 'application/x-ndjson', has: 'records' };
   const { body } = await send('POST', 'import?check=true', check);

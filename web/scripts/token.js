@@ -30,7 +30,7 @@ export function takeToken() {
   const fragment = location.hash.replace(/(?<=[#&])token=[^&]*&?/g, '').replace(/[#&]$/, '');
   history.replaceState(null, '', location.pathname + location.search + fragment);
   const question = 'This link signs you in with another token. Use it in place of yours?';
-  // While the page asks for a token, its own is not accepted.
+  // While the page asks for a token, the one that it has is not accepted.
   if (token === ownToken || (ownToken && !dialog.open && !confirm(question))) return false;
   // The other tabs keep that of the device.
   keep(token, sessionStorage);

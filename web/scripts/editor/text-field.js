@@ -5,7 +5,7 @@ import { charactersOf, nodesOf } from '../texts.js';
 export function textField(/** @type {string} */ id, /** @type {number} */ lengthMax) {
   const field = byId(id, HTMLTextAreaElement);
   let storedText = /** @type {string | undefined} */ (undefined);
-  /** What the field made of it, which has line feeds in place of carriage returns. */
+  /** The text as the field has it, with line feeds in place of carriage returns. */
   let shownText = '';
 
   /** Shows what is stored. */
@@ -13,7 +13,7 @@ export function textField(/** @type {string} */ id, /** @type {number} */ length
     storedText = text;
     field.value = text ?? '';
     shownText = field.value;
-    // As if it were typed, but for the form.
+    // As if it were typed; but the event does not bubble, so that the form sees no edit.
     field.dispatchEvent(new Event('input'));
     // A field shows no signs.
     const signs = make('span', {}, ...nodesOf((text ?? '').replaceAll('\n', ' ')));

@@ -14,7 +14,7 @@ import { save } from './files.js';
  */
 const ALTERED =
   /(?<=[,;\t\n]"?)(?:-?\d{16,}|0\d+|\d{1,4}[-/.]\d{1,2}(?:[-/.]\d{1,4})?|\d+E\d+|(?:=|[+@-](?!\d))[^\n,;\t"]{1,30})(?=["\r,;\t])/g;
-/** Such cells that are shown, and characters at the end of a chunk that may be the beginning of one. */
+/** The most such cells that are shown, and the most characters at the end of a chunk that may begin one. */
 const [SHOWN_MAX, ALTERED_LENGTH_MAX] = [5, 40];
 const ADVICE = `To keep such texts, do not open the file, but import it with all columns as Text: in Excel by Data, From Text/CSV,
   Transform Data, in LibreOffice by a click on the head of each column as it asks.`;
@@ -25,7 +25,7 @@ const separator = Intl.NumberFormat().format(0.5).includes(',') ? ';' : ',';
 const { attempt, show } = workDialog('download');
 const isForSpreadsheets = byId('download-csv', HTMLInputElement);
 
-/** Reads all of them before any is saved: a list that breaks off must not look like a whole one. */
+/** Reads all plants before any is saved: a list that breaks off must not look like a whole one. */
 async function download(/** @type {AbortSignal} */ signal) {
   write('download-done');
   const [{ tag, name }, isCsv] = [view(), isForSpreadsheets.checked];

@@ -6,7 +6,7 @@ import { byId, make, onClick, write } from '../dom.js';
 import { nodesOf, numberOf, plantRow, tableRow } from '../texts.js';
 import { save } from './files.js';
 
-/** What is shown of refusals, first plants, replaced ones, and ids that come twice. */
+/** The most refusals, first plants, replaced plants and repeated ids that are shown. */
 const [REFUSALS_MAX, PLANTS_MAX, CHANGES_MAX, TWICE_MAX] = [300, 5, 20, 10];
 /** Ids that are kept, as many as the table has rows. */
 const IDS_MAX = 50_000;
@@ -29,7 +29,7 @@ export function importReport(/** @type {Reading} */ { list, layout, existing }) 
   let sums = WORDS.map(() => 0);
   const columns = [layout?.id, layout?.tag, ...(layout?.name ?? [])];
   const ignoredNames = new Set(layout?.names.filter((name, n) => name && layout.header > 0 && !columns.includes(n)));
-  /** The row of each id, those that are stored, and those that come again. */
+  /** The row of each id, the ids of stored plants, and the ids that come again. */
   const rows = /** @type {Map<bigint, number>} */ (new Map());
   const [storedIds, repeats] = [/** @type {Set<bigint>} */ (new Set()), /** @type {string[]} */ ([])];
   /** The records that are refused, in a Blob for each batch: browsers keep them outside of the page's memory. */
@@ -63,8 +63,8 @@ export function importReport(/** @type {Reading} */ { list, layout, existing }) 
         if (plantRows.childElementCount < PLANTS_MAX) plantRows.append(plantRow(plant));
       }
     }
-    const parts = sums.flatMap((sum, n) => (sum > 0 ? `${numberOf(sum)} ${WORDS[n]}` : []));
-    write('import-sums', parts.join(', '));
+    const sumTexts = sums.flatMap((sum, n) => (sum > 0 ? `${numberOf(sum)} ${WORDS[n]}` : []));
+    write('import-sums', sumTexts.join(', '));
     write('import-ignored', ignoredNames.size > 0 ? `Not stored: ${[...ignoredNames].join(', ')}` : '');
     const more = repeats.length > TWICE_MAX ? ` and ${numberOf(repeats.length - TWICE_MAX)} more` : '';
     const which = existing === 'keep' ? 'first' : 'last';

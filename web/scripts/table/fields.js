@@ -39,7 +39,7 @@ function fill() {
   if (typedName() !== view().name) name.value = view().name ?? '';
 }
 
-/** Shows what is shown within other limits. */
+/** Changes some limits of what is shown, and keeps the others. */
 export const limit = (/** @type {View} */ limits) => show({ ...view(), ...limits });
 
 byId('limits', HTMLFormElement).onsubmit = () => {

@@ -9,10 +9,10 @@ import { folded, matching, ordered, queryOf, view } from './view.js';
 
 /*
  * The plants that the table shows. All are loaded, and arranged here; where there are more than are kept, the service is
- * asked for what the view wants. Those that are loaded are a part without gaps in the order of ids, which grows at its end.
+ * asked for what the view wants. Those that are loaded are a run without gaps in the order of ids, which grows at its end.
  */
 
-/** Plants that are asked for at once: at first few, so that they come soon. */
+/** Rows that are requested at once: few at first, so that they come soon. */
 const [FIRST_PAGE_ROWS_MAX, PAGE_ROWS_MAX] = [200, 1_000];
 /** Rows in memory. Browsers limit heights, too. */
 const ROWS_MAX = 50_000;
@@ -20,13 +20,13 @@ const ROWS_MAX = 50_000;
 let hasTooMany = false;
 let query = /** @type {View} */ ({});
 let loadedRows = /** @type {Row[]} */ ([]);
-/** The id with which they begin, unless they begin with the first one; the one that they reach to. */
+/** The id at which they begin, undefined for the first of all, and the id to which they reach. */
 let [firstId, endId] = /** @type {(bigint | undefined)[]} */ ([undefined, undefined]);
 /** Those that are shown, in their order; undefined until they are arranged. */
 let shownRows = /** @type {readonly Row[] | undefined} */ (undefined);
 /** After a failure nothing more is loaded until it begins again, so that scrolling does not repeat the request. */
 let state = /** @type {'partial' | 'loading' | 'failed' | 'complete'} */ ('complete');
-/** What came while a page was on its way, which may be older. */
+/** Changes that came while a page was on its way: the page may be older. */
 let heldChanges = /** @type {Change[]} */ ([]);
 /** Whether what is loaded is to be replaced by the first page. */
 let isOld = false;
@@ -93,7 +93,7 @@ export function reload() {
   refresh();
 }
 
-/** Loads all that are kept; of a search, which takes the service long, as many as are seen. */
+/** Loads as many as are kept; of a search, which takes the service long, only as many as are looked at. */
 export async function loadMore() {
   if (state !== 'partial') return;
   state = 'loading';

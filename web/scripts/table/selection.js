@@ -2,7 +2,7 @@
 import { redraw } from '../dom.js';
 import * as list from './plants.js';
 
-/* The selected rows of the table. A row that has gone is not selected, and is again if it comes back. */
+/* The selected rows of the table. A row that has gone is selected again if it comes back. */
 
 let ids = /** @type {Set<bigint>} */ (new Set());
 /** Where a range of rows begins. */

@@ -8,7 +8,7 @@ import * as selection from './selection.js';
 
 /* The grid: only the rows in view are in the document. The focus stays on the grid, on its active row. */
 
-/** Rows around the visible ones that are in the document, too, and rows below them at which more are loaded. */
+/** Rows above and below the visible ones that are in the document, too; with fewer than AHEAD_ROWS below, more are loaded. */
 const [MARGIN_ROWS, AHEAD_ROWS] = [6, 300];
 
 const [grid, body] = [byId('plants', HTMLElement), byId('rows', HTMLElement)];
@@ -107,7 +107,7 @@ grid.addEventListener('keydown', (event) => {
     if (key !== 'a' || !maySelect()) return;
     selection.all();
   }
-  // At the first row of a part, another Home shows what is before it.
+  // At the first loaded row, another Home shows what is before it.
   else if (step === -Infinity && index === 0 && list.from() !== undefined) list.reload();
   else if (step !== 0) {
     if (shiftKey) select(true);

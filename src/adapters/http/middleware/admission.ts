@@ -81,7 +81,7 @@ export function admission({ maxRequests, maxRequestBytes, maxStreams, maxFollowe
 /** Smaller bodies are not counted: the buffer of a socket holds more. */
 const SMALL_BYTES_MAX = 16 * 1024;
 
-/** Counts a body, or its parts, until its response closes. @throws HttpError beyond the limit */
+/** Counts a body, or a stream, until its response closes. @throws HttpError beyond the limit */
 export function countUnread(body: string | AsyncIterable<string>, response: ServerResponse, limits: Admission): void {
   // The client may have left: then nothing is sent, and the response will not close again.
   if (response.closed || (typeof body === 'string' && body.length <= SMALL_BYTES_MAX)) return;

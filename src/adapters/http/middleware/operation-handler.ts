@@ -97,10 +97,10 @@ function allowOf(onPath: readonly Operation[], permissions: Permissions): string
   return permitted.flatMap(({ method }) => (method === 'GET' ? ['HEAD', 'GET'] : [method])).join(', ');
 }
 
-/** Streams one part at a time, so that a slow reader holds no more in memory. */
-function streamOf(parts: AsyncIterable<string>, state: RequestState): Readable {
-  return Readable.from(parts, { highWaterMark: 1 }).once('error', (thrown: NodeJS.ErrnoException) => {
-    // The response is still open, and so not yet in the log. Koa ends the parts with this error if the client has left.
+/** Streams one text at a time, so that a slow reader holds no more in memory. */
+function streamOf(texts: AsyncIterable<string>, state: RequestState): Readable {
+  return Readable.from(texts, { highWaterMark: 1 }).once('error', (thrown: NodeJS.ErrnoException) => {
+    // The response is still open, and so not yet in the log. Koa ends the stream with this error if the client has left.
     if (thrown.code !== 'ERR_STREAM_PREMATURE_CLOSE') state.failure = { error: errorResponse(thrown).error, thrown };
   });
 }

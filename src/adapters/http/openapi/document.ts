@@ -136,19 +136,19 @@ const EXACTNESS =
   '. Every digit counts: JavaScript rounds numbers above 9007199254740991, and a rounded id is that of another plant. ' +
   'Use a string or a bigint there (examples/README.md)';
 
-/** A part of the document, in which schemas that have a title are references to these components. */
-function withReferences(part: object, components: Record<string, object>): object {
+/** A fragment of the document, in which schemas that have a title are references to these components. */
+function withReferences(fragment: object, components: Record<string, object>): object {
   const replaceSchema = (_key: string, value: unknown) => {
     if (typeof value !== 'object' || value === null) return value;
     const title = titleOf(value);
-    if (value !== part && title !== undefined) {
+    if (value !== fragment && title !== undefined) {
       components[title] ??= withReferences(value, components);
       return { $ref: `#/components/schemas/${title}` };
     }
     const isId = isInt64('schema' in value ? Object(value.schema) : value);
     return isId && 'description' in value ? { ...value, description: `${value.description}${EXACTNESS}` } : value;
   };
-  return JSON.parse(JSON.stringify(part, replaceSchema));
+  return JSON.parse(JSON.stringify(fragment, replaceSchema));
 }
 
 function titleOf(schema: object): string | undefined {

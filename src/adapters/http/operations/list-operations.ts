@@ -45,7 +45,7 @@ const afterTag = cursor(
   },
 );
 
-const feedGroup = { name: 'Plants over time', description: 'What happens to them, for consumers that follow it.' };
+const changesGroup = { name: 'Plants over time', description: 'What happens to them, for consumers that follow it.' };
 
 const afterChange = cursor(
   'the `next` of the last response, or `now` to begin at the end; without it, the feed begins with the first plant',
@@ -130,7 +130,7 @@ export function listOperations({ listPlants, countPlants, listTags, readChanges 
       method: 'GET',
       path: '/changes',
       permission: 'read',
-      group: feedGroup,
+      group: changesGroup,
       summary: 'Follow the changes',
       description:
         'The newest state of each plant that was created, changed or deleted after a position, from the first one on ' +

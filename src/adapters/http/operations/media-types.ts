@@ -38,7 +38,7 @@ function inUtf8(contentType: string): string | undefined {
 export function preferredType(accept: string | undefined, types: readonly string[]): string | undefined {
   const weights = new Map<string, number>();
   for (const element of (accept?.trim() || '*/*').toLowerCase().split(',')) {
-    const [range = '', ...parameters] = element.split(';').map((part) => part.trim());
+    const [range = '', ...parameters] = element.split(';').map((text) => text.trim());
     const weight = parameters.find((parameter) => parameter.startsWith('q='));
     weights.set(range, weight === undefined ? 1 : Number(weight.slice(2)) || 0);
   }

@@ -10,7 +10,7 @@ import { etagOf } from './etag.ts';
 interface Reply {
   /** Headers in addition to the common ones, or in place of them. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The whole body, or its parts if it is streamed. */
+  /** The whole body, or one text after another if it is streamed. */
   readonly body: string | AsyncIterable<string>;
 }
 
@@ -54,7 +54,7 @@ export function plantWithETag(schema: TSchema, isCacheable = false): ResponseKin
 const Lines = Type.String({ description: 'a NewPlant on each line' });
 const Csv = Type.String({ description: 'a line that names the columns id, name and tag, and a record for each plant' });
 
-/** A part of a list, and the URL of the next part. */
+/** A page of a list, and the URL of the next page. */
 interface ListResult {
   readonly first: readonly NewPlant[];
   readonly batches: AsyncIterable<readonly NewPlant[]> | undefined;
@@ -72,27 +72,27 @@ export function listResponse(list: TSchema): ResponseKind<ListResult> {
     headers: { Link: 'the next page, with rel="next"; left out on the last one (RFC 8288)' },
     reply({ first, batches, nextUrl, separator }, type) {
       const { contentType, start, write, between, end } = listFormat(type, separator);
-      const part = (plants: readonly NewPlant[]) => plants.map(write).join(between);
+      const textOf = (plants: readonly NewPlant[]) => plants.map(write).join(between);
       const link = nextUrl !== undefined && { Link: `<${nextUrl}>; rel="next"` };
-      const begin = start + part(first);
-      async function* parts(all: AsyncIterable<readonly NewPlant[]>): AsyncIterable<string> {
+      const begin = start + textOf(first);
+      async function* texts(all: AsyncIterable<readonly NewPlant[]>): AsyncIterable<string> {
         yield begin;
         let isEmpty = first.length === 0;
         for await (const plants of all) {
-          yield (isEmpty ? '' : between) + part(plants);
+          yield (isEmpty ? '' : between) + textOf(plants);
           isEmpty = false;
         }
         yield end;
       }
       return {
         headers: { 'Content-Type': contentType, ...link },
-        body: batches === undefined ? begin + end : parts(batches),
+        body: batches === undefined ? begin + end : texts(batches),
       };
     },
   };
 }
 
-/** Writes a list in a media type, in parts. */
+/** How a list is written in a media type. */
 function listFormat(type: string | undefined, separator: Separator) {
   if (type === CSV_TYPE) {
     // Both parameters are those of RFC 4180 section 3.
