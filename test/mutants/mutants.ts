@@ -91,7 +91,7 @@ export const MUTANTS: Readonly<Record<string, readonly Mutant[]>> = {
   'adapters/sql/writes/phases.ts': [
     ['An UPDATE of unknown outcome is not repeated.', "isUncertain && phaseOf(list) === 'update'", 'false'],
     ['Each part of a list knows of its lost INSERT.', 'isUncertain ? afterLostInsert(list) : list', 'list'],
-    ['Of several creations in a list one creates the plant.', 'created.delete(id)', 'created.has(id)'],
+    ['Of several creations in a list one creates the plant.', 'newIds.delete(id)', 'newIds.has(id)'],
     ['Changes of one plant take effect in their order.', 'contents.get(id) ?? row.stored', 'row.stored'],
     ['A row that has changed meanwhile is read again.', 'missedIds.has(write.call.item.id)', 'false'],
   ],
