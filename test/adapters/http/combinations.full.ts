@@ -96,7 +96,8 @@ test.each(combinations)('%s, then %s, while the service %s', async (state, event
     new Promise((resolve) => {
       const end = () => resolve({ changes: [], next: 'x', atEnd: true });
       signal.addEventListener('abort', end);
-      setTimeout(end, 300);
+      // Longer than the response may be unread.
+      setTimeout(end, 600);
     });
   const findPlant = async (id: bigint) => ({ id, name: LARGE });
   const limits = { headersTimeout: 400, requestTimeout: 400, responseTimeout: 400, connectionsCheckingInterval: 20 };

@@ -8,13 +8,12 @@ import { expect, test } from '@jest/globals';
 import { plantPurge } from '../../../src/adapters/sql/changes/purge.ts';
 import { backUp } from '../../../src/adapters/sqlite/backup.ts';
 import { withDatabaseFile } from '../../../src/adapters/sqlite/command-file.ts';
-import { failureOf, withAdvice } from '../../../src/adapters/sqlite/file/failures.ts';
+import { withAdvice } from '../../../src/adapters/sqlite/file/failures.ts';
 import { problemsIn } from '../../../src/adapters/sqlite/readiness.ts';
 import type { NewPlant } from '../../../src/domain/plant.ts';
 import { embeddedPlants, openEmbedded, plantsInFile, writeBeside } from '../../support/embedded-store.ts';
 import { eventually } from '../../support/eventually.ts';
 import { atEnd } from '../../support/lifetimes.ts';
-import { allReads } from '../../support/plants/all-reads.ts';
 import { readToEnd } from '../../support/plants/changes.ts';
 import { temporaryFolder } from '../../support/service-process.ts';
 
@@ -47,18 +46,6 @@ test('only its user can read the file, and closing leaves nothing but it and the
   }
   await file.close();
   expect((await readdir(folder)).sort()).toEqual(['lock.db', 'plants.db']);
-});
-
-test.each(allReads)('%s is read in a slice of the time that reads have', async (_what, read) => {
-  const { file } = await opened();
-  const unread = new Error('no slice');
-  const failure = { ...failureOf(unread), error: unread, isSlowAgain: false, isUncertain: false };
-  const store = embeddedPlants({
-    ...file,
-    run: () => Promise.reject(unread),
-    executeWithRetry: async () => ({ failure }),
-  });
-  await expect(read(store)).rejects.toBe(unread);
 });
 
 test('a file of the version before is brought up to this one, and its followers go on', async () => {

@@ -244,19 +244,16 @@ describe('a receiver that floods the service', () => {
   );
 });
 
-async function proxied(path = '/') {
+test('a proxy sees the host and the port of a receiver, and nothing else', async () => {
   const proxy = await startForwardProxy();
   const server = createHttpsServer(trustedCertificate(), (_, response) => response.end());
   const host = `localhost:${await listening(server)}`;
-  return { proxy, host, ...sender(`https://${host}${path}`, { proxy: { httpsProxy: proxy.url } }) };
-}
-
-test('a proxy sees the host and the port of a receiver, and nothing else', async () => {
-  const { proxy, host, send } = await proxied('/secret-path');
+  const through = { proxy: { httpsProxy: proxy.url } };
+  const { send } = sender(`https://${host}/secret-path`, through);
   for (let n = 0; n < 3; n++) expect(await send()).toBeUndefined();
   // Plain HTTP is not sent through it.
   const url = await receiver((_, response) => response.end());
-  expect(await sender(url, { proxy: { httpsProxy: proxy.url } }).send()).toBeUndefined();
+  expect(await sender(url, through).send()).toBeUndefined();
   expect(new Set(proxy.asked)).toEqual(new Set([host]));
   expect(proxy.credentials).toEqual(new Set([`Basic ${Buffer.from('user:p@ss').toString('base64')}`]));
   expect(proxy.seen().length).toBeGreaterThan(1_000);

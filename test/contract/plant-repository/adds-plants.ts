@@ -7,7 +7,7 @@ const plant = (id: bigint, name: string): NewPlant => ({ id, name });
 
 export function addsPlants(open: Open): void {
   describe('adding a plant', () => {
-    const { subject, plants, addAll } = opened(open);
+    const { subject, plants } = opened(open);
     const stored = async (id: bigint) => (await subject.all()).filter((each) => each.id === id);
 
     test('tells a new plant from a stored one, which it leaves untouched', async () => {
@@ -16,17 +16,6 @@ export function addsPlants(open: Open): void {
       expect(await plants.add({ id: 50n, name: 'Ficus elastica' })).toEqual(first);
       expect(await plants.add({ ...first })).toEqual(first);
       expect(await stored(50n)).toEqual([first]);
-    });
-
-    test('lets exactly one of 40 racing writers with one id win', async () => {
-      // Four add each object.
-      const racing = Array.from({ length: 10 }, (_, n) => ({ id: 51n, name: `writer ${n}`, tag: `${n}` }));
-      const seen = await addAll([...racing, ...racing, ...racing, ...racing]);
-      const [winner, ...more] = await stored(51n);
-      expect(more).toEqual([]);
-      const created = seen.flatMap((found, n) => (found === 'created' ? [racing[n % 10]] : []));
-      expect(created).toEqual([winner]);
-      expect(seen.filter((found) => found !== 'created')).toEqual(Array(39).fill(winner));
     });
   });
 

@@ -36,15 +36,6 @@ export function followsChanges(open: Open): void {
       expect((await readToEnd(plants, start)).changes).toEqual([all[0], ...all.slice(4), ...after]);
     });
 
-    test('begins at its end with now, and then has what is committed later', async () => {
-      await plants.add(plant(207n));
-      const { changes, next } = await readPage(plants, 'now', 10, 60_000);
-      expect(changes).toEqual([]);
-      await plants.remove(207n);
-      await plants.add(plant(208n));
-      expect((await readToEnd(plants, next)).changes).toEqual([deletion(207n), plant(208n)]);
-    });
-
     test('makes no entry for what changes nothing and what was refused', async () => {
       await addAll([plant(240n), plant(241n)]);
       await plants.remove(241n);

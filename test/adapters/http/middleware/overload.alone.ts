@@ -1,10 +1,8 @@
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
-import { setTimeout } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
-import Koa from 'koa';
 import type { NewPlant } from '../../../../src/domain/plant.ts';
-import { post, refusalOf, startApiServer, startServer } from '../../../support/api-server.ts';
+import { post, refusalOf, startApiServer } from '../../../support/api-server.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { connectTo } from '../../../support/http-bytes.ts';
 import { atEnd } from '../../../support/lifetimes.ts';
@@ -111,13 +109,4 @@ test('closes further connections when there are too many, and says so once', asy
   kept[0]?.end();
   await closed;
   expect(await statusOf(await open(url), POST)).toBe('200');
-});
-
-test('leaves a connection alone on which the service itself takes its time', async () => {
-  const app = new Koa().use(async (ctx) => {
-    await setTimeout(600);
-    ctx.body = 'x';
-  });
-  const { url } = await startServer({ app }, undefined, { responseTimeout: 200 });
-  expect(await statusOf(await open(url), requestText('GET /'))).toBe('200');
 });

@@ -251,23 +251,6 @@ describe('beside transactions that are open on Postgres', () => {
   const writing = (...ids: readonly bigint[]) => lockRows(store.url, ids);
   const late = (id: bigint) => plant(id, 'not committed yet');
 
-  test('holds back what was committed after the first write of one that is open', async () => {
-    await store.add(1n);
-    const open = await writing(2n);
-    await store.add(3n);
-    await store.plants.replace(plant(1n, 'changed'));
-    const before = await readToEnd(store.plants);
-    expect(before.changes).toEqual([]);
-    expect((await readPage(store.plants, undefined)).atEnd).toBe(true);
-    await store.add(4n);
-    expect(await readPage(store.plants, before.next, 10)).toEqual({ changes: [], next: before.next, atEnd: true });
-    await open.query(`insert into plants values (5, 'not committed yet')`);
-    await open.query('commit');
-    const all = [late(2n), late(5n), plant(3n), plant(1n, 'changed'), plant(4n)];
-    expect((await readToEnd(store.plants, before.next)).changes).toEqual(all);
-    expect((await readToEnd(store.plants, undefined, 1)).changes).toEqual(all);
-  });
-
   test('wakes those who wait once the one that held back has ended, wherever it wrote', async () => {
     const elsewhere = await openTransaction(server.url, 'select pg_current_xact_id()');
     const start = await store.end();

@@ -23,32 +23,9 @@ async function released() {
   return { database, url, query };
 }
 
-const many = (count: number) =>
-  Array.from({ length: count }, (_, n) => ({ id: BigInt(n), name: `plant ${n}`, tag: `tag ${n % 7}` }));
-
 /** A transaction that has written and is not committed, for which the building of an index waits. */
 const openWriter = (url: string, id: number) =>
   openTransaction(url, `insert into plants values (${id}, 'not committed yet', 'open')`);
-
-test('the index of tags is built while plants are written, of which none fails', async () => {
-  const { database, url, query } = await released();
-  const plants = plantsIn(database);
-  const writer = await openWriter(url, 1_000_000);
-  const all = many(200);
-  await Promise.all(all.slice(0, 100).map((plant) => plants.add(plant)));
-  const migrating = migrateUp(database);
-  await eventually(async () => (await query(BUILDS)).length > 0);
-  await Promise.all(all.slice(100).map((plant) => plants.add(plant)));
-  await writer.query('commit');
-  expect(await migrating).toEqual(LATER);
-  expect(await migrationStatus(database)).toMatchObject({ pending: [] });
-  const counts = await Promise.all(
-    ['tag 0', 'tag 6', 'open'].map(
-      async (tag) => (await plants.list({ from: 0n, to: 2_000_000n, tag }, 1_000)).plants.length,
-    ),
-  );
-  expect(counts).toEqual([29, 28, 1]);
-});
 
 test('long texts and the index of tags may take longer than the limits of the role', async () => {
   const { url, query } = await released();
