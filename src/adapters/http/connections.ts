@@ -68,7 +68,7 @@ export function connections(handle: RequestListener, log: Logger, observer?: Req
         return;
       }
       connection.response = response;
-      // Behind an offered upgrade, Node's parser discards the rest of what it has read.
+      // After a request that offers an upgrade, Node's parser discards what it has read beyond it.
       if (isStopping || request.headers.upgrade !== undefined) response.setHeader('Connection', 'close');
       handle(request, response);
     },

@@ -25,7 +25,7 @@ const SCRIPTS = '{web/*.css,{web/scripts,src/lists,src/formats}/**/*.js}';
 
 // Windows writes paths with backslashes.
 const scripts = globSync(SCRIPTS, { cwd: PROJECT }).map((name) => `/page/${name.replaceAll('\\', '/')}`);
-/** Has browsers load them all at once, not one import after the other. */
+/** Makes browsers load all scripts at once, not one import after the other. */
 const PRELOADS = scripts.flatMap((path) => (path.endsWith('.js') ? `<${path.slice(1)}>; rel=modulepreload` : []));
 const { resolve } = createRequire(import.meta.url);
 const plantsFiles = {

@@ -7,7 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
  */
 export type ReadinessCheck = () => Promise<string | undefined>;
 
-/** Milliseconds: less than the second after which many probes time out, and would miss the problem. */
+/** Milliseconds for a check: fewer than the second after which many probes time out and would miss the problem. */
 const CHECK_MS_MAX = 800;
 
 /** Milliseconds for which all callers get the same result. */

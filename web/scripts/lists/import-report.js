@@ -3,13 +3,12 @@
 /** @import { Reading } from './list-reader.js' */
 import { plantIn } from '../../../src/lists/records.js';
 import { byId, make, onClick, write } from '../dom.js';
+import { ROWS_MAX } from '../table/plants.js';
 import { nodesOf, numberOf, plantRow, tableRow } from '../texts.js';
 import { save } from './files.js';
 
 /** The most refusals, first plants, replaced plants and repeated ids that are shown. */
 const [REFUSALS_MAX, PLANTS_MAX, CHANGES_MAX, TWICE_MAX] = [300, 5, 20, 10];
-/** Ids that are kept, as many as the table has rows. */
-const IDS_MAX = 50_000;
 const WORDS = ['read', 'new', 'replaced', 'there already', 'whose names are there already', 'refused'];
 
 const idsAreTaken = byId('import-taken', HTMLElement);
@@ -29,7 +28,7 @@ export function importReport(/** @type {Reading} */ { list, layout, existing }) 
   let sums = WORDS.map(() => 0);
   const columns = [layout?.id, layout?.tag, ...(layout?.name ?? [])];
   const ignoredNames = new Set(layout?.names.filter((name, n) => name && layout.header > 0 && !columns.includes(n)));
-  /** The row of each id, the ids of stored plants, and the ids that come again. */
+  /** The row of each id, as many as the table has; the ids of stored plants; and the ids that come again. */
   const rows = /** @type {Map<bigint, number>} */ (new Map());
   const [storedIds, repeats] = [/** @type {Set<bigint>} */ (new Set()), /** @type {string[]} */ ([])];
   /** The records that are refused, in a Blob for each batch: browsers keep them outside of the page's memory. */
@@ -54,7 +53,7 @@ export function importReport(/** @type {Reading} */ { list, layout, existing }) 
         changeRows.append(tableRow([`${after.id}`], textsOf(before), textsOf(after)));
     }
     const refusedRows = new Set(refused.map(({ row }) => row));
-    for (const record of rows.size < IDS_MAX ? plants : []) {
+    for (const record of rows.size < ROWS_MAX ? plants : []) {
       for (const plant of plantIn(record)) {
         const { id } = plant;
         if (rows.has(id)) repeats.push(`${id} (rows ${rows.get(id)} and ${record.row})`);

@@ -95,7 +95,7 @@ export function drawFields() {
   untaggedButton.ariaPressed = `${view().tag === null}`;
   const isNone = isFiltered(view()) && list.rows().length === 0 && list.isWhole() && !list.isLarge();
   write('proposals', ...(isNone ? proposals() : []));
-  const [id, wanted] = [list.rows()[0]?.id, list.wantedId()];
-  const isMissing = id !== undefined && wanted !== undefined && id !== wanted;
-  write('missing', isMissing ? `There is no plant with the id ${wanted}. These are the next ones.` : '');
+  const [id, wantedId] = [list.rows()[0]?.id, list.wantedId()];
+  const isMissing = id !== undefined && wantedId !== undefined && id !== wantedId;
+  write('missing', isMissing ? `There is no plant with the id ${wantedId}. These are the next ones.` : '');
 }

@@ -15,7 +15,7 @@ import { folded, matching, ordered, queryOf, view } from './view.js';
 /** Rows that are requested at once: few at first, so that they come soon. */
 const [FIRST_PAGE_ROWS_MAX, PAGE_ROWS_MAX] = [200, 1_000];
 /** Rows in memory. Browsers limit heights, too. */
-const ROWS_MAX = 50_000;
+export const ROWS_MAX = 50_000;
 
 let hasTooMany = false;
 let query = /** @type {View} */ ({});
@@ -75,19 +75,19 @@ function refresh() {
 export const wantedId = () => (hasTooMany ? idOf(view().name ?? '') : undefined);
 
 /** What the service is to be asked for. @returns {View} */
-function wanted() {
+function wantedView() {
   if (!hasTooMany) return {};
   const name = wantedId() === undefined ? view().name : undefined;
   return { name, tag: view().tag ?? undefined, order: view().order === 'desc' ? 'desc' : undefined };
 }
 
-const isCurrent = () => `${queryOf(wanted())}` === `${queryOf(query)}` && wantedId() === firstId;
+const isCurrent = () => `${queryOf(wantedView())}` === `${queryOf(query)}` && wantedId() === firstId;
 
 /** Begins again. Those of the same view stay until they come anew. */
 export function reload() {
   if (!isCurrent()) loadedRows = [];
   [signal, isOld] = [begins(), true];
-  [query, firstId, heldChanges, state] = [wanted(), wantedId(), [], 'partial'];
+  [query, firstId, heldChanges, state] = [wantedView(), wantedId(), [], 'partial'];
   endId = firstId === undefined ? undefined : asId(firstId + (query.order === 'desc' ? 1n : -1n));
   void loadMore();
   refresh();

@@ -17,7 +17,7 @@ export function openApiDocument(operations: readonly Operation[], baseUrl: strin
         tags: [group.name],
         summary,
         description,
-        // What is undefined is not in the JSON.
+        // JSON leaves out members that are undefined.
         parameters: parametersOf(operation),
         requestBody: body && { required: true, content: contentOf(body.content) },
         responses: { ...successResponses(operation), ...errorResponses(operation) },

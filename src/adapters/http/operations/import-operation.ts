@@ -105,10 +105,10 @@ export function importOperation({ importPlants }: Pick<UseCases, 'importPlants'>
           refusals.push({ line, id: plant.id, code, message: errorKinds[code].message(plant.id) });
         else counts[code]++;
       }
-      const refused = refusals
+      const refusalBodies = refusals
         .sort((a, b) => a.line - b.line)
         .map(({ code, message, ...record }) => ({ ...record, error: errorKinds[code].error, message }));
-      return { ...counts, refused, ignored, records, ...(isCheck && { changes: [...changes] }) };
+      return { ...counts, refused: refusalBodies, ignored, records, ...(isCheck && { changes: [...changes] }) };
     },
   });
 }

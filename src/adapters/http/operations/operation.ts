@@ -14,7 +14,7 @@ interface RequestBody<Body> {
   readonly parse: (bytes: Buffer) => Body;
 }
 
-/** What an operation gets of a request. */
+/** The input of an operation, taken from its request. */
 interface OperationInput<Body, Path extends Parameters, Query extends Parameters> {
   readonly path: Values<Path>;
   readonly query: Partial<Values<Query>>;
@@ -30,7 +30,7 @@ interface OperationInput<Body, Path extends Parameters, Query extends Parameters
   signal(): AbortSignal;
 }
 
-/** An operation of the API, as the router, its handler, log, metrics and OpenAPI document need it. */
+/** An operation of the API: what the router, the handler, log, metrics and the OpenAPI document need of it. */
 export interface Operation<
   Body = unknown,
   Result = unknown,
@@ -57,7 +57,7 @@ export interface Operation<
   readonly response?: ResponseKind<Result>;
   /** The error statuses that not every operation has. */
   readonly statuses?: readonly number[];
-  /** The limit of concurrent requests that counts it, if it is not that of all reads or writes. */
+  /** Which limit counts its concurrent requests; undefined for that of all reads, or of all writes. */
   limit?(query: Partial<Values<Query>>): 'list' | 'search' | 'wait' | undefined;
   /**
    * Checks the parameters together, before the body is read.
