@@ -436,8 +436,7 @@ test('a row that is locked is passed over, and its lease is as it was', async ()
   const { url, database } = await onServer();
   const store = webhooksIn(database);
   await store.add();
-  const first = await store.take();
-  if (first === undefined) throw new Error('no lease');
+  const first = await taken(store);
   const client = await openTransaction(url, 'select from webhooks for update');
   expect(await store.renew(first)).toBeUndefined();
   expect(await store.take()).toBeUndefined();

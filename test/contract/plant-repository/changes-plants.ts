@@ -24,33 +24,6 @@ export function changesPlants(open: Open): void {
       expect((await subject.all()).filter((each) => each.id === id)).toEqual([old(id)]);
     });
 
-    test.each([
-      ['replaces', (expected: NewPlant) => plants.replace({ id: expected.id, name: 'new' }, is(expected))],
-      ['removes', (expected: NewPlant) => plants.remove(expected.id, is(expected))],
-    ])('leaves what is there, and says so, if another one is expected: %s', async (_what, change) => {
-      const [tagged, untagged] = [old(10n), { id: 11n, name: 'Ficus' }];
-      await addAll([tagged, untagged]);
-      for (const other of [
-        { ...tagged, name: 'ficus' },
-        { ...tagged, tag: 'old ' },
-        { ...untagged, id: 10n },
-      ]) {
-        expect(await change(other)).toBe('unmet');
-      }
-      expect(await change({ ...untagged, tag: '' })).toBe('unmet');
-      expect(await Promise.all([10n, 11n].map((id) => plants.find(id)))).toEqual([tagged, untagged]);
-    });
-
-    test('a change resolves to the same record if it is so already, unless it is excluded', async () => {
-      await plants.add(old(22n));
-      const { matches: known } = is(old(22n));
-      for (const precondition of [undefined, {}, is({ ...old(22n), name: 'another' }), { matches: [], excludes: [] }]) {
-        expect(await plants.replace(old(22n), precondition)).toEqual(old(22n));
-      }
-      for (const excludes of ['any', known] as const)
-        expect(await plants.replace(old(22n), { excludes })).toBe('unmet');
-    });
-
     test('a removal resolves to the deletion, again and again, and lists the plant no more', async () => {
       await addAll([old(100n), old(101n)]);
       expect(await plants.remove(100n, is(old(100n)))).toBe('deleted');
