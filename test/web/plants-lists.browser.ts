@@ -1,55 +1,42 @@
 import { readFile } from 'node:fs/promises';
 import { expect, test } from '@jest/globals';
-import type { Page } from 'playwright-core';
 import type { NewPlant } from '../../src/domain/plant.ts';
 import { apiClient } from '../support/api-client.ts';
 import { startApiServer, TOKEN } from '../support/api-server.ts';
 import { eventually } from '../support/eventually.ts';
 import { fakePlants } from '../support/fake-plants.ts';
 import { collectorsLists, inWords, officeLists, pageWorkbooks } from '../support/plants/collectors-lists.ts';
-import {
-  dialog,
-  drop,
-  onPostgres,
-  openPlant,
-  openPlants,
-  openWith,
-  press,
-  row,
-  saved,
-  says,
-  showsForm,
-} from '../support/programs/plants-page.ts';
+import { onPostgres, openPlants, openWith, type PlantsPage } from '../support/programs/plants-page.ts';
 
 /* Lists on the page, in a real Chromium: from a spreadsheet, back to it, and in again, and what goes wrong with them. */
 
 const plantsFrom = (count: number): NewPlant[] =>
   Array.from({ length: count }, (_, n) => ({ id: BigInt(n), name: `Ficus ${n}`, tag: 'tree' }));
 
-const button = (page: Page, name: string) => dialog(page).getByRole('button', { name, exact: true });
+const button = (page: PlantsPage, name: string) => page.dialog().getByRole('button', { name, exact: true });
 
 /** Drops a list, and waits until the dialog shows this of its plants. */
-async function choose(page: Page, name: string, list: string, shown: string): Promise<void> {
-  await drop(page, name, JSON.stringify([list]));
+async function choose(page: PlantsPage, name: string, list: string, shown: string): Promise<void> {
+  await page.drop(name, JSON.stringify([list]));
   await page.locator('#import-plants').getByText(shown).first().waitFor();
 }
 
-async function importList(page: Page, name: string, list: string, shown: string): Promise<void> {
+async function importList(page: PlantsPage, name: string, list: string, shown: string): Promise<void> {
   await choose(page, name, list, shown);
   await button(page, 'Import').click();
 }
 
 /** Waits for longer than a busy machine takes for a whole list. @returns how many plants became what */
-async function sums(page: Page): Promise<string | null> {
+async function sums(page: PlantsPage): Promise<string | null> {
   await page.getByText('Import finished').waitFor({ timeout: 300_000 });
   return page.locator('#import-sums').textContent();
 }
 
-const refused = (page: Page) => saved(page, button(page, 'Download what was refused'));
+const refused = (page: PlantsPage) => page.saved(button(page, 'Download what was refused'));
 
 /** What the dialog for downloads saves. */
-async function download(page: Page): Promise<[name: string, content: string]> {
-  const { name, path } = await saved(page, button(page, 'Download'));
+async function download(page: PlantsPage): Promise<[name: string, content: string]> {
+  const { name, path } = await page.saved(button(page, 'Download'));
   return [name, await readFile(path, 'utf8')];
 }
 
@@ -71,13 +58,13 @@ test('brings a list from a spreadsheet, and what was refused once it is correcte
   const { page } = await openPlants(apiUrl, TOKEN, { locale: 'de-DE' });
   const list = listFromExcel();
   const prepare = async () => {
-    await drop(page, 'Pflanzen.csv', JSON.stringify([list]));
-    await says(page, 'Not stored: tags, Farbe');
-    await dialog(page).getByLabel('the tag').selectOption('tags');
+    await page.drop('Pflanzen.csv', JSON.stringify([list]));
+    await page.says('Not stored: tags, Farbe');
+    await page.dialog().getByLabel('the tag').selectOption('tags');
     await page.getByText('Not stored: Farbe', { exact: true }).waitFor();
   };
   await prepare();
-  await dialog(page).getByLabel('numbered from').fill('1');
+  await page.dialog().getByLabel('numbered from').fill('1');
   await page.keyboard.press('Tab');
   const shown = page.locator('#import-plants tr');
   await shown.getByText('5Pflanze 5Baum').waitFor();
@@ -89,13 +76,13 @@ test('brings a list from a spreadsheet, and what was refused once it is correcte
   // Stopped while its third request is on its way.
   let parts = 0;
   await page.route(/check=false/, async (route) => {
-    if (++parts === 3) await says(page, 'Import stopped');
+    if (++parts === 3) await page.says('Import stopped');
     await route.continue().catch(() => {});
   });
   await button(page, 'Import').click();
   await eventually(() => parts === 3);
   await button(page, 'Stop').click();
-  await says(page, 'What has been imported stays.');
+  await page.says('What has been imported stays.');
   await page.unroute(/check=false/);
   await button(page, 'Close').click();
 
@@ -115,8 +102,8 @@ test('brings a list from a spreadsheet, and what was refused once it is correcte
   );
   await button(page, 'Close').click();
   const corrected = rejected.replace('\n;', '\nElfte;').replace('"Ficus"', 'Ficus').replace('"Letzte" X', 'Letzte');
-  await drop(page, 'corrected.csv', JSON.stringify([corrected]));
-  await dialog(page).getByLabel('the tag').selectOption('tags');
+  await page.drop('corrected.csv', JSON.stringify([corrected]));
+  await page.dialog().getByLabel('the tag').selectOption('tags');
   await page.locator('#import-plants').getByText('Ficus albaBaum').waitFor();
   await button(page, 'Import').click();
   expect(await sums(page)).toBe('3 read, 3 new');
@@ -134,8 +121,8 @@ test('imports the list that it shows, not one chosen before that took longer', a
       await until;
       return bytes;
     }`;
-  await drop(page, 'slow.csv', `['id,name\\n1,Ficus']`, slowly);
-  await drop(page, 'shown.csv', `['id,name\\n2,Salvia']`, 'Blob.prototype.bytes = window.bytes');
+  await page.drop('slow.csv', `['id,name\\n1,Ficus']`, slowly);
+  await page.drop('shown.csv', `['id,name\\n2,Salvia']`, 'Blob.prototype.bytes = window.bytes');
   await page.locator('#import-plants').getByText('2Salvia').waitFor();
   await page.evaluate('window.goOn()');
   await button(page, 'Import').click();
@@ -146,7 +133,7 @@ test('imports the list that it shows, not one chosen before that took longer', a
 test('shows a list that is dropped at once after the dialog of another was closed', async () => {
   const { page } = await openWith();
   await choose(page, 'one.csv', 'id,name\n1,Ficus', '1Ficus');
-  await drop(page, 'two.csv', `['id,name\\n2,Salvia']`, `document.querySelector('#import-close').click()`);
+  await page.drop('two.csv', `['id,name\\n2,Salvia']`, `document.querySelector('#import-close').click()`);
   await page.locator('#import-plants').getByText('2Salvia').waitFor();
 });
 
@@ -154,7 +141,7 @@ test('numbers a list behind all plants, also deleted ones, and refused rows anew
   const { stored, page } = await openWith(plantsFrom(501));
   for (const id of [501n, 502n]) stored.set(id, 'deleted');
   await choose(page, 'plants.csv', 'name,tag\nSalvia,herb\n,herb', '504Salvia');
-  expect(await dialog(page).getByLabel('are replaced').isVisible()).toBe(false);
+  expect(await page.dialog().getByLabel('are replaced').isVisible()).toBe(false);
   await button(page, 'Import').click();
   expect(await sums(page)).toBe('2 read, 1 new, 1 refused');
   expect(await readFile((await refused(page)).path, 'utf8')).toBe('\uFEFFname,tag\n,herb\n');
@@ -165,9 +152,9 @@ test('numbers a list behind all plants, also deleted ones, and refused rows anew
 
   const json = Array(200_001).fill({ id: 1, name: 'a' });
   await page.route(/plants\?limit=200001/, (route) => route.fulfill({ json }));
-  await drop(page, 'plants.csv', JSON.stringify(['name,tag\nRosa,herb']));
-  await says(page, 'too many plants to compare their names');
-  await dialog(page).getByLabel('Leave out plants whose names are stored').uncheck();
+  await page.drop('plants.csv', JSON.stringify(['name,tag\nRosa,herb']));
+  await page.says('too many plants to compare their names');
+  await page.dialog().getByLabel('Leave out plants whose names are stored').uncheck();
   await page.locator('#import-plants').getByText('506Rosa').waitFor();
   await button(page, 'Import').click();
   expect(await sums(page)).toBe('1 read, 1 new');
@@ -176,8 +163,8 @@ test('numbers a list behind all plants, also deleted ones, and refused rows anew
 /** Lists of the reader's table: as they are, and as workbooks. */
 const SAMPLE = `Excel in German, with semicolons in Windows-1252|Excel, with its line for the separator|pipes, as WCVP has them|
   a price list of a nursery, with a title and sections|ids with letters|en_order|fr_sans_titre|pl_ilosc|ja_ichiran`;
-const dropBytes = (page: Page, name: string, bytes: Buffer | undefined) =>
-  drop(page, name, `[Uint8Array.from(${JSON.stringify([...(bytes ?? [])])})]`);
+const dropBytes = (page: PlantsPage, name: string, bytes: Buffer | undefined) =>
+  page.drop(name, `[Uint8Array.from(${JSON.stringify([...(bytes ?? [])])})]`);
 
 const sample = [...collectorsLists, ...officeLists].filter(({ name }) => SAMPLE.includes(name));
 
@@ -188,19 +175,19 @@ test.each([...sample, ...pageWorkbooks.filter(({ plants }) => plants)])(
     const { page, stored } = await openWith();
     await dropBytes(page, 'list', list);
     await page.locator('#import.looking').waitFor();
-    if (said.encoding) await dialog(page).getByLabel('Its encoding').selectOption(said.encoding);
-    await says(page, `The list${said.encoding ? `, ${said.encoding}` : ''}`);
-    expect(await dialog(page).getByLabel('Its sheet').isVisible()).toBe(false);
+    if (said.encoding) await page.dialog().getByLabel('Its encoding').selectOption(said.encoding);
+    await page.says(`The list${said.encoding ? `, ${said.encoding}` : ''}`);
+    expect(await page.dialog().getByLabel('Its sheet').isVisible()).toBe(false);
     const columns = said.columns?.split(',') ?? [];
     for (const part of said['ids-from'] ? ['id=0', ...columns] : columns) {
       const [field = '', column = ''] = part.split('=');
-      const select = dialog(page).getByLabel(`the ${field}`);
+      const select = page.dialog().getByLabel(`the ${field}`);
       await select.selectOption(/^\d$/.test(column) ? { index: Number(column) } : column);
     }
-    if (said['ids-from']) await dialog(page).getByLabel('numbered from').fill(said['ids-from']);
+    if (said['ids-from']) await page.dialog().getByLabel('numbered from').fill(said['ids-from']);
     await page.keyboard.press('Tab');
     const counts = [`${plants.length} new`, ...(reasons.length > 0 ? [`${reasons.length} refused`] : [])].join(', ');
-    await says(page, `Nothing is stored yet. ${plants.length + reasons.length} read, ${counts}`);
+    await page.says(`Nothing is stored yet. ${plants.length + reasons.length} read, ${counts}`);
     await button(page, 'Import').click();
     expect(await sums(page)).toBe(`${plants.length + reasons.length} read, ${counts}`);
     expect([...stored.values()].map((plant) => plant !== 'deleted' && inWords(plant))).toEqual(plants);
@@ -212,7 +199,7 @@ test.each([...sample, ...pageWorkbooks.filter(({ plants }) => plants)])(
 test('reads the sheet that one chooses, with all digits, and large ones in workers', async () => {
   const { page, stored } = await openWith();
   await dropBytes(page, 'garden.xlsx', pageWorkbooks.at(-1)?.list);
-  await dialog(page).getByLabel('Its sheet').selectOption('Plants');
+  await page.dialog().getByLabel('Its sheet').selectOption('Plants');
   await page.locator('#import-plants').getByText('Ficus 0').waitFor();
   await button(page, 'Import').click();
   expect(await sums(page)).toBe('1,001 read, 1,001 new');
@@ -223,42 +210,42 @@ test('proposes the encoding of the language', async () => {
   const { page } = await openWith([], { look: { locale: 'pl-PL' } });
   await dropBytes(page, 'lista.csv', officeLists.at(-1)?.list);
   await page.locator('#import-plants').getByText('Żywotnik').waitFor();
-  expect(await dialog(page).getByLabel('Its encoding').inputValue()).toBe('windows-1250');
+  expect(await page.dialog().getByLabel('Its encoding').inputValue()).toBe('windows-1250');
 });
 
 test('never says that a list with numbers has no ids, and shows which come twice', async () => {
   const { page } = await openWith();
   await choose(page, 'order.csv', 'Art,Menge,Beet\nRosa,7,a\nFicus,9,a\n', '9Ficus');
-  await says(page, 'Is Menge the id? It has whole numbers, each once.');
+  await page.says('Is Menge the id? It has whole numbers, each once.');
   await choose(page, 'list.csv', 'Nr.,Pflanze,Ort\n7,Rosa,a\n7,Salvia,a\n8,Ficus,a\n', '8Ficus');
-  await says(page, 'Ids that come twice: 7 (rows 2 and 3). Only the first plant of each is stored.');
-  await says(page, '3 read, 2 new, 1 refused');
-  await dialog(page).getByLabel('the id').selectOption('none');
-  await says(page, '3 read, 3 new');
+  await page.says('Ids that come twice: 7 (rows 2 and 3). Only the first plant of each is stored.');
+  await page.says('3 read, 2 new, 1 refused');
+  await page.dialog().getByLabel('the id').selectOption('none');
+  await page.says('3 read, 3 new');
   // Nothing of it is said of the next one, whose columns are not certain.
-  await drop(page, 'unknown.csv', `['Ficus,tree\\nRosa,rose']`);
-  await says(page, 'No row has known names of columns.');
+  await page.drop('unknown.csv', `['Ficus,tree\\nRosa,rose']`);
+  await page.says('No row has known names of columns.');
   expect(await page.locator('#import-sums').textContent()).toBe('');
 });
 
 test('takes a wrong import back by the corrected list, or by deleting new plants', async () => {
   const { page, stored } = await openWith([{ id: 1n, name: 'Ficus' }]);
-  await row(page, 1).waitFor();
+  await page.row(1).waitFor();
   await importList(page, 'list.csv', 'id,name,tag\n1,Ficus,\n3,Roze,rose\n4,Abies,\n', '4Abies');
   expect(await sums(page)).toBe('3 read, 2 new, 1 there already');
   await choose(page, 'list.csv', 'id,name,tag\n1,Ficus,\n3,Rosa,rose\n4,Abies,\n5,Tilia,\n', '5Tilia');
   await page.locator('#import-changes').getByText('3Roze roseRosa rose').waitFor();
-  expect(await dialog(page).getByLabel('are replaced').isChecked()).toBe(true);
-  await says(page, 'Nothing is stored yet. 4 read, 1 new, 1 replaced, 2 there already');
+  expect(await page.dialog().getByLabel('are replaced').isChecked()).toBe(true);
+  await page.says('Nothing is stored yet. 4 read, 1 new, 1 replaced, 2 there already');
   await button(page, 'Import').click();
   expect(await sums(page)).toBe('4 read, 1 new, 1 replaced, 2 there already');
   expect(stored.get(3n)).toEqual({ id: 3n, name: 'Rosa', tag: 'rose' });
   await button(page, 'Select the new plants').click();
-  await says(page, '1 selected');
-  await press(page, 'Delete …');
-  await says(page, 'their ids can never be used again');
-  await dialog(page).getByRole('button', { name: 'Delete for good' }).click();
-  await row(page, 5).waitFor({ state: 'detached' });
+  await page.says('1 selected');
+  await page.pressButton('Delete …');
+  await page.says('their ids can never be used again');
+  await page.dialog().getByRole('button', { name: 'Delete for good' }).click();
+  await page.row(5).waitFor({ state: 'detached' });
 });
 
 test('says so when a list is none, and how to save what it cannot read', async () => {
@@ -273,30 +260,30 @@ test('says so when a list is none, and how to save what it cannot read', async (
     ['90 MB', `Array(90).fill('x'.repeat(1e6))`, 'split it, or import it with npm run import'],
     ['a large workbook', `['PK\\x03\\x04', 'x'.repeat(5e6)]`, '(it is larger than 4 MiB): save it again as .xlsx'],
   ] as const) {
-    await drop(page, 'list', content);
-    await dialog(page).getByText(message).waitFor();
+    await page.drop('list', content);
+    await page.dialog().getByText(message).waitFor();
   }
 });
 
 test('takes JSON with other members behind a space', async () => {
   const { page } = await openWith();
   await importList(page, 'plants', ' {"id":9,"name":"Abies","tags":"conifer"}', '9Abies');
-  await says(page, 'Not stored: tags');
-  await says(page, '1 read, 1 new');
+  await page.says('Not stored: tags');
+  await page.says('1 read, 1 new');
 });
 
 test('keeps refused records of JSON, also without members, and those of CSV in UTF-8', async () => {
   const { page } = await openWith();
-  await drop(page, 'plants.ndjson', `['{"tag":"herb"}\\n{}\\n { }\\n']`);
-  await dialog(page).getByLabel('numbered from').fill('7');
-  await dialog(page).getByLabel('numbered from').press('Enter');
+  await page.drop('plants.ndjson', `['{"tag":"herb"}\\n{}\\n { }\\n']`);
+  await page.dialog().getByLabel('numbered from').fill('7');
+  await page.dialog().getByLabel('numbered from').press('Enter');
   await sums(page);
   expect(await readFile((await refused(page)).path, 'utf8')).toBe('{"tag":"herb"}\n{}\n { }\n');
   const list = 'Preise\r\nNr;Name;Gattung\r\n1;;B\xe4renklau\r\nx;;\r\n';
-  await drop(page, 'plants.csv', `[Uint8Array.from(${JSON.stringify([...Buffer.from(list, 'latin1')])})]`);
-  await says(page, '2 read, 2 refused');
-  await dialog(page).getByLabel('the tag').selectOption('none');
-  await says(page, 'Not stored: Gattung');
+  await page.drop('plants.csv', `[Uint8Array.from(${JSON.stringify([...Buffer.from(list, 'latin1')])})]`);
+  await page.says('2 read, 2 refused');
+  await page.dialog().getByLabel('the tag').selectOption('none');
+  await page.says('Not stored: Gattung');
   await button(page, 'Import').click();
   await sums(page);
   expect(await readFile((await refused(page)).path, 'utf8')).toBe('\uFEFFNr;Name;Gattung\r\n1;;Bärenklau\r\nx;;\r\n');
@@ -307,28 +294,28 @@ test('offers only what the token permits, and no list takes the place of an edit
   const verifyToken = () => ({ permissions });
   const { page } = await openWith(plantsFrom(1), { verifyToken });
   const list = 'id,name,tag\n0,Salvia,herb\n';
-  const dropList = () => drop(page, 'plants.csv', JSON.stringify([list]));
-  await row(page, 0).waitFor();
+  const dropList = () => page.drop('plants.csv', JSON.stringify([list]));
+  await page.row(0).waitFor();
   await choose(page, 'plants.csv', list, 'Salvia');
-  expect(await dialog(page).getByLabel('are replaced').isVisible()).toBe(false);
+  expect(await page.dialog().getByLabel('are replaced').isVisible()).toBe(false);
   permissions.add('change');
   await page.reload();
-  await openPlant(page, 0, { Name: 'Ficus 0' });
+  await page.openPlant(0, { Name: 'Ficus 0' });
   await dropList();
-  await showsForm(page, { Name: 'Ficus 0' });
-  expect(await dialog(page).getByText('Salvia').count()).toBe(0);
-  await press(page, 'Close');
+  await page.showsForm({ Name: 'Ficus 0' });
+  expect(await page.dialog().getByText('Salvia').count()).toBe(0);
+  await page.pressButton('Close');
   await page.getByLabel('Find').fill('no such plant');
-  await says(page, 'No plants match.');
+  await page.says('No plants match.');
   await dropList();
-  await dialog(page).getByLabel('are replaced').waitFor();
+  await page.dialog().getByLabel('are replaced').waitFor();
   await button(page, 'Import').click();
   expect(await sums(page)).toBe('1 read, 1 refused');
-  await says(page, 'Choose the corrected list');
+  await page.says('Choose the corrected list');
   permissions.delete('create');
   await page.reload();
-  await press(page, 'Show all');
-  await row(page, 0).waitFor();
+  await page.pressButton('Show all');
+  await page.row(0).waitFor();
   await dropList();
   expect(await page.getByRole('dialog').count()).toBe(0);
   expect(await page.getByRole('button', { name: 'Import' }).isVisible()).toBe(false);
@@ -337,18 +324,18 @@ test('offers only what the token permits, and no list takes the place of an edit
 test('downloads what the filter shows, for the spreadsheets of a country or as JSON', async () => {
   const plants = [...plantsFrom(2), { id: 7n, name: 'Salvia', tag: 'herb' }];
   const { page: german } = await openWith(plants, { look: { locale: 'de-DE' } });
-  await row(german, 1).getByRole('button').click();
-  await row(german, 7).waitFor({ state: 'detached' });
-  await press(german, 'Download');
-  await dialog(german).getByText('The plants that you search for').waitFor();
+  await german.row(1).getByRole('button').click();
+  await german.row(7).waitFor({ state: 'detached' });
+  await german.pressButton('Download');
+  await german.dialog().getByText('The plants that you search for').waitFor();
   const csv = '\uFEFFid;name;tag\r\n0;Ficus 0;tree\r\n1;Ficus 1;tree\r\n';
   expect(await download(german)).toEqual(['plants.csv', csv]);
 
   const { page: english } = await openWith(plants, { look: { locale: 'en-GB' } });
-  await row(english, 7).waitFor();
-  await press(english, 'Download');
+  await english.row(7).waitFor();
+  await english.pressButton('Download');
   expect((await download(english))[1]).toContain('\uFEFFid,name,tag\r\n0,Ficus 0,tree\r\n');
-  await dialog(english).getByLabel('JSON').check();
+  await english.dialog().getByLabel('JSON').check();
   await button(english, 'Close').click();
 
   // Also with the name that was typed just before.
@@ -357,7 +344,7 @@ test('downloads what the filter shows, for the spreadsheets of a country or as J
     document.querySelector('#name').dispatchEvent(new Event('input', { bubbles: true }));
     document.querySelector('#download-list').click();
   })()`);
-  await row(english, 0).waitFor({ state: 'detached' });
+  await english.row(0).waitFor({ state: 'detached' });
   expect(await download(english)).toEqual(['plants.ndjson', '{"id":7,"name":"Salvia","tag":"herb"}\n']);
 });
 
@@ -365,15 +352,15 @@ test('says which texts spreadsheets alter, and offers no download of nothing', a
   const names = ['00012', '1/2', '=1+1', 'Ficus 12', '-'];
   const plants = names.map((name, n) => ({ id: BigInt(n), name }));
   const { page } = await openWith([...plants, { id: 9007199254740993n, name: 'Rosa' }]);
-  await press(page, 'Download');
+  await page.pressButton('Download');
   await download(page);
-  await says(page, 'Spreadsheets would alter 00012, 1/2, =1+1, 9007199254740993. To keep such texts');
+  await page.says('Spreadsheets would alter 00012, 1/2, =1+1, 9007199254740993. To keep such texts');
   await button(page, 'Close').click();
   await page.getByLabel('Find').fill('Ficus');
-  await row(page, 0).waitFor({ state: 'detached' });
-  await press(page, 'Download');
+  await page.row(0).waitFor({ state: 'detached' });
+  await page.pressButton('Download');
   await download(page);
-  expect(await dialog(page).getByText('Spreadsheets would alter').isVisible()).toBe(false);
+  expect(await page.dialog().getByText('Spreadsheets would alter').isVisible()).toBe(false);
   await button(page, 'Close').click();
   await page.getByLabel('Find').fill('nothing');
   await page.locator('#download-list:disabled').waitFor();
@@ -392,16 +379,16 @@ test('saves nothing of a download that breaks off or that a proxy responds to', 
     },
   });
   const { page } = await openPlants(server.url);
-  await row(page, 0).waitFor();
-  await press(page, 'Download');
+  await page.row(0).waitFor();
+  await page.pressButton('Download');
   let downloads = 0;
   page.on('download', () => downloads++);
   await button(page, 'Download').click();
-  await says(page, 'The connection broke off, so nothing was saved.');
+  await page.says('The connection broke off, so nothing was saved.');
   const signIn = { body: '<title>Sign in to this network</title>', contentType: 'text/html' };
   await page.route('**/plants?*', (route) => route.fulfill(signIn), { times: 1 });
   await button(page, 'Download').click();
-  await says(page, 'The service is not available (200: not a response of this service).');
+  await page.says('The service is not available (200: not a response of this service).');
   expect(downloads).toBe(0);
   fails = false;
   expect((await download(page))[1].split('\r\n')).toHaveLength(20_002);

@@ -1,27 +1,12 @@
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import axe from 'axe-core';
-import type { Page } from 'playwright-core';
 import { allPermissions } from '../../src/application/permissions.ts';
 import type { NewPlant } from '../../src/domain/plant.ts';
 import { TOKEN } from '../support/api-server.ts';
 import { eventually } from '../support/eventually.ts';
 import { pageWorkbooks } from '../support/plants/collectors-lists.ts';
-import { open } from '../support/programs/browser.ts';
-import {
-  dialog,
-  drop,
-  fillIn,
-  head,
-  isActive,
-  openPlant,
-  openWith,
-  press,
-  row,
-  says,
-  showsForm,
-  signIn,
-} from '../support/programs/plants-page.ts';
+import { openPage, openWith, type PlantsPage } from '../support/programs/plants-page.ts';
 
 /* How the page looks, for eyes, keys and screen readers. */
 
@@ -40,7 +25,7 @@ const PLANTS: NewPlant[] = SOME.split('|').map((line, n) => {
 PLANTS.push({ id: 2n ** 63n - 1n, name: 'Wollemia nobilis', tag: 'conifer' });
 
 /** What axe-core finds wrong with the page, or the dialog that is open, also by a rule that it does not apply by itself. */
-async function violations(page: Page, rule = 'target-size'): Promise<string[]> {
+async function violations(page: PlantsPage, rule = 'target-size'): Promise<string[]> {
   if (!(await page.evaluate('window.axe'))) await page.evaluate(axe.source);
   return page.evaluate<string[]>(
     `axe.run([...document.querySelectorAll('dialog[open]')].at(-1) ?? document, { rules: { '${rule}': { enabled: true } } }).then(({ violations }) => violations.map(({ id, nodes }) => [id, ...nodes.map(({ html }) => html)].join(' ')))`,
@@ -58,8 +43,8 @@ const LOOKS = [320, 1280].flatMap((width) => [
 ]);
 
 /** Checks a state of the page, once it says this, in every look. */
-async function isAccessible(page: Page, text: string): Promise<void> {
-  await says(page, text);
+async function isAccessible(page: PlantsPage, text: string): Promise<void> {
+  await page.says(text);
   for (const { width, ...media } of LOOKS) {
     await page.setViewportSize({ width, height: 844 });
     await page.emulateMedia(media);
@@ -71,12 +56,12 @@ async function isAccessible(page: Page, text: string): Promise<void> {
   }
 }
 
-const pressInDialog = (page: Page, name: string) =>
+const pressInDialog = (page: PlantsPage, name: string) =>
   page.locator('dialog[open]').last().getByRole('button', { name, exact: true }).click();
 
 test('is accessible without token or plants, with a list, a selection, an undo', async () => {
   const { url, page } = await openWith(PLANTS);
-  const { page: signedOut } = await open(url);
+  const { page: signedOut } = await openPage(url);
   await isAccessible(signedOut, 'Access token');
   const { page: empty } = await openWith();
   await isAccessible(empty, 'Try it with twelve plants');
@@ -86,11 +71,11 @@ test('is accessible without token or plants, with a list, a selection, an undo',
     await page.setViewportSize({ width: 1100, height: 560 });
     await page.screenshot({ path: screenshot, animations: 'disabled' });
   }
-  await row(page, 2).getByRole('checkbox').check();
+  await page.row(2).getByRole('checkbox').check();
   await isAccessible(page, '1 selected');
-  await press(page, 'Clear');
-  await openPlant(page, 15, { Tag: 'tree' });
-  await press(page, 'Delete');
+  await page.pressButton('Clear');
+  await page.openPlant(15, { Tag: 'tree' });
+  await page.pressButton('Delete');
   await isAccessible(page, 'will be deleted in ten seconds');
   await page.getByLabel('Find').fill('rosa');
   await isAccessible(page, 'No plants match.');
@@ -98,7 +83,7 @@ test('is accessible without token or plants, with a list, a selection, an undo',
 
 test('is accessible in another order, with a filter, and on paper', async () => {
   const { page } = await openWith(PLANTS);
-  await head(page, 'Name').click();
+  await page.head('Name').click();
   await page.locator('#tags').getByText('tree').click();
   await isAccessible(page, '4 of 17 plants');
   await page.evaluate('dispatchEvent(new Event("beforeprint"))');
@@ -108,22 +93,22 @@ test('is accessible in another order, with a filter, and on paper', async () => 
 
 test('is accessible in its dialogs', async () => {
   const { stored, page } = await openWith(PLANTS);
-  await press(page, 'Add plant');
+  await page.pressButton('Add plant');
   await isAccessible(page, 'Add a plant');
   await pressInDialog(page, 'Close');
-  await openPlant(page, 1, { Name: 'Monstera deliciosa' });
-  await fillIn(page, { Name: 'mine' });
+  await page.openPlant(1, { Name: 'Monstera deliciosa' });
+  await page.fillIn({ Name: 'mine' });
   stored.set(1n, { id: 1n, name: 'theirs' });
-  await press(page, 'Save');
+  await page.pressButton('Save');
   await isAccessible(page, 'Saving replaces what is stored now.');
   await pressInDialog(page, 'Delete');
-  await press(page, 'Undo');
+  await page.pressButton('Undo');
 
   await page.locator('#plants').press('Control+a');
-  await press(page, 'Set tag …');
+  await page.pressButton('Set tag …');
   await isAccessible(page, 'different tags');
   await pressInDialog(page, 'Close');
-  await press(page, 'Delete …');
+  await page.pressButton('Delete …');
   await isAccessible(page, 'cannot be undone');
   for (const id of [1n, 2n]) stored.set(id, { id, name: 'theirs, too' });
   await pressInDialog(page, 'Delete for good');
@@ -143,16 +128,16 @@ const LISTS = [
 
 test('is accessible while it imports and downloads', async () => {
   const { page } = await openWith([...PLANTS, { id: 100n, name: '00012' }]);
-  await press(page, 'Download');
+  await page.pressButton('Download');
   await isAccessible(page, 'All plants');
   await pressInDialog(page, 'Download');
   await isAccessible(page, 'Spreadsheets would alter');
   await pressInDialog(page, 'Close');
-  await press(page, 'Import');
+  await page.pressButton('Import');
   await isAccessible(page, 'Choose a list, or drop it on this page');
   for (const [text, list] of LISTS) {
-    await drop(page, 'list', `[Uint8Array.from(${JSON.stringify(list)}, (octet) => octet.charCodeAt(0))]`);
-    if (text.endsWith('replaced')) await dialog(page).getByLabel('are replaced').check();
+    await page.drop('list', `[Uint8Array.from(${JSON.stringify(list)}, (octet) => octet.charCodeAt(0))]`);
+    if (text.endsWith('replaced')) await page.dialog().getByLabel('are replaced').check();
     await isAccessible(page, text);
   }
   await page.route(/import\?/, () => {});
@@ -173,14 +158,14 @@ test('is accessible in each trouble, and saves what was typed before it', async 
   await page.route('**/changes?*', (route) => route.fulfill({ json: held }));
   // The request that waits comes from the service.
   await store.add({ id: 1_000n, name: 'before' });
-  await says(page, 'Live, held back for 1,234 s');
+  await page.says('Live, held back for 1,234 s');
   await isAccessible(page, 'the database is busy with a long task');
   await page.unrouteAll();
   await page.getByText('Live', { exact: true }).waitFor();
-  await openPlant(page, 1, { Name: 'Monstera deliciosa' });
-  await fillIn(page, { Name: 'mine' });
+  await page.openPlant(1, { Name: 'Monstera deliciosa' });
+  await page.fillIn({ Name: 'mine' });
   await page.context().setOffline(true);
-  await press(page, 'Save');
+  await page.pressButton('Save');
   await isAccessible(page, 'This device is offline. Trying again …');
   await page.route(/plants|changes|tags/, (route) => route.fulfill({ status: 401, body: '<h1>Sign in</h1>' }));
   await page.context().setOffline(false);
@@ -191,8 +176,8 @@ test('is accessible in each trouble, and saves what was typed before it', async 
   await isAccessible(page, 'What you have typed is kept.');
   // It is not closed without a token, which would leave nothing to do.
   await page.keyboard.press('Escape');
-  await signIn(page, accepted);
-  await row(page, 1).getByText('mine').waitFor();
+  await page.signIn(accepted);
+  await page.row(1).getByText('mine').waitFor();
   expect(stored.get(1n)).toMatchObject({ name: 'mine' });
 });
 
@@ -209,7 +194,7 @@ const CONTRASTS = `['.limit', '#plants', '#rows tr', '#keys kbd', '#close'].map(
 
 test('has stronger borders and texts for those who want more contrast', async () => {
   const { page } = await openWith(PLANTS, { look: { colorScheme: 'dark', contrast: 'more' } });
-  await openPlant(page, 1, { Name: 'Monstera deliciosa' });
+  await page.openPlant(1, { Name: 'Monstera deliciosa' });
   expect(await violations(page, 'color-contrast-enhanced')).toEqual([]);
   expect(Math.min(...(await page.evaluate<number[]>(CONTRASTS)))).toBeGreaterThan(4.5);
   await page.emulateMedia({ contrast: 'no-preference' });
@@ -237,16 +222,16 @@ test('cuts no row at the edges of the table, nor the last one at its end', async
     await page.evaluate('document.getElementById("plants").scrollTop = 0');
     await eventually(() => page.evaluate<boolean>(WHOLE_ROWS));
     await page.evaluate('document.getElementById("plants").scrollTop = 1e6');
-    await row(page, 100).waitFor();
+    await page.row(100).waitFor();
     await eventually(() => page.evaluate<boolean>(WHOLE_ROWS));
-    const [last, grid] = [await row(page, 100).boundingBox(), await page.locator('#plants').boundingBox()];
+    const [last, grid] = [await page.row(100).boundingBox(), await page.locator('#plants').boundingBox()];
     expect((last?.y ?? 0) + (last?.height ?? 0)).toBeLessThanOrEqual((grid?.y ?? 0) + (grid?.height ?? 0));
   }
 });
 
 test('needs nothing but the keyboard', async () => {
   const { stored, page } = await openWith(PLANTS);
-  await row(page, 1).waitFor();
+  await page.row(1).waitFor();
   const focusOn = async (id: string) => {
     await eventually(async () => {
       await page.keyboard.press('Tab');
@@ -262,30 +247,30 @@ test('needs nothing but the keyboard', async () => {
   await page.keyboard.type('100');
   await focusOn('save');
   await page.keyboard.press('Enter');
-  await dialog(page).waitFor({ state: 'hidden' });
+  await page.dialog().waitFor({ state: 'hidden' });
   expect(stored.get(100n)).toEqual({ id: 100n, name: 'by\nkeys' });
   await focusOn('plants');
   await page.keyboard.press('End');
   await page.keyboard.press('ArrowUp');
-  await isActive(page, 100);
+  await page.isActive(100);
   await page.keyboard.press('Enter');
-  await showsForm(page, { Name: 'by\nkeys' });
+  await page.showsForm({ Name: 'by\nkeys' });
   await focusOn('delete');
   await page.keyboard.press('Enter');
-  await says(page, 'will be deleted in ten seconds');
+  await page.says('will be deleted in ten seconds');
   await page.keyboard.press('Control+z');
   await page.locator('#plant-100:not(.leaving)').waitFor();
   expect(stored.has(100n)).toBe(true);
   await page.keyboard.press('Home');
-  await isActive(page, 1);
+  await page.isActive(1);
   await page.keyboard.press('Space');
   await page.keyboard.press('Shift+ArrowDown');
-  await says(page, '2 selected');
+  await page.says('2 selected');
   await focusOn('tag-selected');
   await page.keyboard.press('Enter');
   await page.keyboard.type('by keys');
   await page.keyboard.press('Enter');
-  await dialog(page).waitFor({ state: 'hidden' });
+  await page.dialog().waitFor({ state: 'hidden' });
   expect([1n, 2n, 3n].map((id) => stored.get(id))).toMatchObject(
     ['by keys', 'by keys', 'tree'].map((tag) => ({ tag })),
   );
@@ -294,7 +279,7 @@ test('needs nothing but the keyboard', async () => {
 
 test('opens a plant in the moment in which the editor of another one closes', async () => {
   const { page } = await openWith(PLANTS);
-  await openPlant(page, 1, { Name: 'Monstera deliciosa' });
+  await page.openPlant(1, { Name: 'Monstera deliciosa' });
   await page.evaluate("document.getElementById('close').click(), document.getElementById('plant-2').click()");
-  await showsForm(page, { Name: 'Pinus longaeva' });
+  await page.showsForm({ Name: 'Pinus longaeva' });
 });

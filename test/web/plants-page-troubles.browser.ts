@@ -4,18 +4,8 @@ import { PlantStoreError } from '../../src/domain/errors.ts';
 import { startApiServer, TOKEN } from '../support/api-server.ts';
 import { eventually } from '../support/eventually.ts';
 import { fakePlants } from '../support/fake-plants.ts';
-import { open, originsOf } from '../support/programs/browser.ts';
-import {
-  addPlant,
-  dialog,
-  fillIn,
-  openPlants,
-  press,
-  row,
-  says,
-  showsForm,
-  signIn,
-} from '../support/programs/plants-page.ts';
+import { originsOf } from '../support/programs/browser.ts';
+import { openPage, openPlants, plantsPage } from '../support/programs/plants-page.ts';
 import { startTcpProxy } from '../support/servers/tcp-proxy.ts';
 import { startService, startWith, temporaryFolder } from '../support/service-process.ts';
 import { migratedDatabase } from '../support/test-database.ts';
@@ -31,13 +21,13 @@ test('is signed in by the link of the start message, whose token nobody else get
   const token = new URL(address).hash.slice('#token='.length);
   expect(token).toMatch(/^[\w-]{43}$/);
 
-  const { page, requests } = await open(address);
-  await says(page, 'Live');
+  const { page, requests } = await openPage(address);
+  await page.says('Live');
   expect(page.url()).toBe(`${service.apiUrl}/`);
-  await addPlant(page, 1, 'Ficus');
-  await row(page, 1).waitFor();
+  await page.addPlant(1, 'Ficus');
+  await page.row(1).waitFor();
   await page.reload();
-  await row(page, 1).waitFor();
+  await page.row(1).waitFor();
   expect(await page.evaluate('[JSON.stringify(localStorage), document.cookie]')).toEqual(['{}', '']);
   expect(originsOf(requests)).toEqual([service.apiUrl]);
   expect([...requests].join() + service.stdout()).not.toContain(token);
@@ -45,13 +35,13 @@ test('is signed in by the link of the start message, whose token nobody else get
   expect(service.stdout()).not.toMatch(/"status":40[13]/);
 
   // Another tab has to be given it.
-  const other = await page.context().newPage();
+  const other = plantsPage(await page.context().newPage());
   await other.goto(service.apiUrl);
   await other.getByLabel('Token', { exact: true }).waitFor();
-  await press(page, 'Stay signed in');
+  await page.pressButton('Stay signed in');
   await other.reload();
-  await row(other, 1).waitFor();
-  await press(page, 'Sign out');
+  await other.row(1).waitFor();
+  await page.pressButton('Sign out');
   await page.getByLabel('Token', { exact: true }).waitFor();
   expect(await page.evaluate('JSON.stringify([sessionStorage, localStorage])')).not.toContain(token);
 });
@@ -60,7 +50,7 @@ test('is signed in by the link of the start message, whose token nobody else get
 async function openInMemory(verifyToken?: TokenVerifier, hash = `#token=${TOKEN}`) {
   const stored = new Map([[1n, { id: 1n, name: 'Ficus' }]]);
   const { url } = await startApiServer({ plants: fakePlants(stored), ...(verifyToken && { verifyToken }) });
-  const { page } = await open(`${url}/${hash}`);
+  const { page } = await openPage(`${url}/${hash}`);
   return { stored, page };
 }
 
@@ -70,11 +60,11 @@ test('asks for a token, and says so where one is not accepted', async () => {
     (token) => (token === accepted ? { permissions: allPermissions } : undefined),
     '',
   );
-  await signIn(page, 'a-token-of-another-service');
-  await says(page, '(40101).');
+  await page.signIn('a-token-of-another-service');
+  await page.says('(40101).');
   expect(await page.locator('#count').textContent()).toBe('');
-  await signIn(page, `https://plants.example/#token=${accepted}&tag=tree`);
-  await row(page, 1).waitFor();
+  await page.signIn(`https://plants.example/#token=${accepted}&tag=tree`);
+  await page.row(1).waitFor();
 });
 
 test('shows a 503 while the database is away, and does what was wanted once it is back', async () => {
@@ -89,15 +79,16 @@ test('shows a 503 while the database is away, and does what was wanted once it i
   // The first list says what the token permits.
   await page.getByRole('button', { name: 'Add plant' }).waitFor();
   network.swallow();
-  await addPlant(page, 1, 'meanwhile');
-  await dialog(page)
+  await page.addPlant(1, 'meanwhile');
+  await page
+    .dialog()
     .getByText(/^The service is not available \(50300: .*\)\. Trying again …$/)
     .waitFor();
   await page.getByText('Live', { exact: true }).waitFor({ state: 'hidden' });
   network.pass();
-  await row(page, 1).waitFor();
+  await page.row(1).waitFor();
   await page.getByText('Live', { exact: true }).waitFor();
-  await dialog(page).waitFor({ state: 'hidden' });
+  await page.dialog().waitFor({ state: 'hidden' });
 });
 
 test.each(['', '#token=%', '#token=%E2%82%AC'])(
@@ -105,13 +96,13 @@ test.each(['', '#token=%', '#token=%E2%82%AC'])(
   async (hash) => {
     const { stored, page } = await openInMemory(undefined, hash);
     await page.getByLabel('Token', { exact: true }).waitFor();
-    if (hash !== '') await says(page, '(40101).');
+    if (hash !== '') await page.says('(40101).');
     await page.evaluate(`void (location.hash = 'token=${TOKEN}')`);
     await page.getByLabel('Token', { exact: true }).waitFor({ state: 'hidden' });
-    await row(page, 1).waitFor();
+    await page.row(1).waitFor();
     stored.clear();
-    await row(page, 1).click();
-    await dialog(page).getByText('There is no plant with this id (40401).').waitFor();
+    await page.row(1).click();
+    await page.dialog().getByText('There is no plant with this id (40401).').waitFor();
     expect(await page.getByText('Loading …').isVisible()).toBe(false);
   },
 );
@@ -121,12 +112,12 @@ test.each([
   ['has a 401 of its own', { status: 401, contentType: 'text/html', body: '<h1>Sign in</h1>' }],
 ])('says that a sign-in in front has ended, which %s, and loses no edit', async (_how, answer) => {
   const { stored, page } = await openInMemory();
-  await row(page, 1).click();
-  await showsForm(page, { Name: 'Ficus' });
-  await fillIn(page, { Name: 'edited' });
+  await page.row(1).click();
+  await page.showsForm({ Name: 'Ficus' });
+  await page.fillIn({ Name: 'edited' });
   // The page itself is in the cache of the browser, as its files may be.
   await page.route(/plants|changes|tags/, (route) => route.fulfill(answer));
-  await press(page, 'Save');
+  await page.pressButton('Save');
   const ended = page.getByRole('dialog', { name: 'You are signed out' });
   await ended.getByText(/^Your sign-in has ended/).waitFor();
   await page.getByText('Live', { exact: true }).waitFor({ state: 'hidden' });
@@ -155,12 +146,12 @@ test.each([
       },
     },
   });
-  const { page } = await open(`${server.url}/#token=${TOKEN}`);
-  await says(page, `(${number})`);
-  await says(page, 'Not live');
-  await row(page, 1).waitFor();
-  await addPlant(page, 2, 'added');
-  await row(page, 2).waitFor();
+  const { page } = await openPage(`${server.url}/#token=${TOKEN}`);
+  await page.says(`(${number})`);
+  await page.says('Not live');
+  await page.row(1).waitFor();
+  await page.addPlant(2, 'added');
+  await page.row(2).waitFor();
   expect(asked).toBe(1);
 });
 
@@ -179,11 +170,11 @@ test('reads everything again when its position in the feed is not valid any more
     },
   });
   const { page } = await openPlants(server.url);
-  await row(page, 1).waitFor();
+  await page.row(1).waitFor();
   // As a restored database has it: without a change in the feed.
   isExpired = true;
   stored.delete(1n);
   stored.set(2n, { id: 2n, name: 'restored' });
-  await row(page, 2).waitFor();
-  expect(await row(page, 1).count()).toBe(0);
+  await page.row(2).waitFor();
+  expect(await page.row(1).count()).toBe(0);
 });

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { dialog, openPlant, openWith, press, row, save, says } from '../support/programs/plants-page.ts';
+import { openWith } from '../support/programs/plants-page.ts';
 
 /* What can be undone on the page, what it prints, how it begins without a plant, and what it says while it is cut off. */
 
@@ -12,51 +12,51 @@ test('deletes a plant after ten seconds, unless undone or somebody else was firs
   const { stored, store, page } = await openWith(TWO);
   await page.clock.install();
   const remove = async (id: number, name: string) => {
-    await openPlant(page, id, { Name: name });
-    await press(page, 'Delete');
+    await page.openPlant(id, { Name: name });
+    await page.pressButton('Delete');
     await page.locator(`#plant-${id}.leaving`).waitFor();
   };
   await remove(1, 'Ficus');
-  await press(page, 'Undo');
+  await page.pressButton('Undo');
   await page.locator('#plant-1:not(.leaving)').waitFor();
   await page.clock.fastForward(20_000);
   await remove(1, 'Ficus');
   expect(stored.get(1n)).toEqual(TWO[0]);
   await page.clock.fastForward(10_000);
-  await row(page, 1).waitFor({ state: 'detached' });
+  await page.row(1).waitFor({ state: 'detached' });
   expect(stored.get(1n)).toBe('deleted');
 
   await remove(2, 'Pinus');
   await store.replace({ id: 2n, name: 'theirs' });
   await page.clock.fastForward(10_000);
-  await says(page, 'Plant 2 was not deleted. Somebody else has changed this plant (41200).');
+  await page.says('Plant 2 was not deleted. Somebody else has changed this plant (41200).');
   await page.locator('#plant-2:not(.leaving)').getByText('theirs').waitFor();
 });
 
 test('puts one plant or several back, unless somebody else has changed them since', async () => {
   const { stored, store, page } = await openWith(TWO);
-  await openPlant(page, 1, { Name: 'Ficus' });
-  await save(page, { Name: 'Ficus carica' });
-  await row(page, 1).getByText('carica').waitFor();
+  await page.openPlant(1, { Name: 'Ficus' });
+  await page.save({ Name: 'Ficus carica' });
+  await page.row(1).getByText('carica').waitFor();
   await page.locator('#plants').press('Control+z');
-  await row(page, 1).getByText('Ficus', { exact: true }).waitFor();
+  await page.row(1).getByText('Ficus', { exact: true }).waitFor();
   await page.locator('#plants').press('Control+a');
-  await press(page, 'Set tag …');
-  await says(page, 'This replaces 2 different tags.');
-  await dialog(page).getByLabel('Tag', { exact: true }).fill('new');
-  await press(page, 'Set the tag');
-  await says(page, '2 of 2 plants changed');
+  await page.pressButton('Set tag …');
+  await page.says('This replaces 2 different tags.');
+  await page.dialog().getByLabel('Tag', { exact: true }).fill('new');
+  await page.pressButton('Set the tag');
+  await page.says('2 of 2 plants changed');
   await store.replace({ id: 2n, name: 'theirs' });
-  await row(page, 2).getByText('theirs').waitFor();
-  await press(page, 'Undo');
-  await says(page, '1 of 2 plants put back, 1 refused.');
-  expect(await dialog(page).getByLabel('Refused').inputValue()).toContain('2: Somebody else has changed this plant');
+  await page.row(2).getByText('theirs').waitFor();
+  await page.pressButton('Undo');
+  await page.says('1 of 2 plants put back, 1 refused.');
+  expect(await page.dialog().getByLabel('Refused').inputValue()).toContain('2: Somebody else has changed this plant');
   expect([stored.get(1n), stored.get(2n)]).toEqual([TWO[0], { id: 2n, name: 'theirs' }]);
 });
 
 test.each([80, 3_000])('prints all of %i plants, not only those in view', async (count) => {
   const { page } = await openWith(Array.from({ length: count }, (_, n) => ({ id: BigInt(n), name: `Ficus ${n}` })));
-  await says(page, `${count.toLocaleString('en')} plants`);
+  await page.says(`${count.toLocaleString('en')} plants`);
   await page.evaluate(`addEventListener('beforeprint', () => {
     window.printed = [document.querySelectorAll('#print-rows tr').length, document.getElementById('print-title').textContent];
   })`);
@@ -69,8 +69,8 @@ test('welcomes whoever opens an empty store, with plants to try it', async () =>
   const { stored, page } = await openWith();
   // Their ids cannot be used again.
   for (const id of [1n, 2n]) stored.set(id, 'deleted');
-  await press(page, 'Try it with twelve plants');
-  await says(page, '12 plants');
+  await page.pressButton('Try it with twelve plants');
+  await page.says('12 plants');
   expect(await page.getByText('Try it with twelve plants').isVisible()).toBe(false);
   expect([...stored.values()].filter((plant) => plant !== 'deleted')).toHaveLength(12);
 });

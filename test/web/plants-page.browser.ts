@@ -1,24 +1,8 @@
 import { expect, test } from '@jest/globals';
-import type { Page } from 'playwright-core';
 import { readOnly } from '../../src/application/permissions.ts';
 import { apiClient } from '../support/api-client.ts';
 import { eventually } from '../support/eventually.ts';
-import {
-  addPlant,
-  dialog,
-  fillIn,
-  head,
-  isActive,
-  onPostgres,
-  openPlant,
-  openPlants,
-  openWith,
-  press,
-  row,
-  save,
-  says,
-  showsForm,
-} from '../support/programs/plants-page.ts';
+import { onPostgres, openPlants, openWith, type PlantsPage } from '../support/programs/plants-page.ts';
 
 /* What people do on the page, in a real browser against the whole service, and how it follows what others do. */
 
@@ -38,36 +22,36 @@ async function startShared() {
   };
 }
 
-const find = (page: Page, text: string) => page.getByLabel('Find').fill(text);
+const find = (page: PlantsPage, text: string) => page.getByLabel('Find').fill(text);
 /** The texts of a row: id, name and tag. */
-const cells = (page: Page, id: number) => row(page, id).getByRole('gridcell').allTextContents();
-const ids = (page: Page) =>
+const cells = (page: PlantsPage, id: number) => page.row(id).getByRole('gridcell').allTextContents();
+const ids = (page: PlantsPage) =>
   page.locator('#rows tr').evaluateAll((rows) => rows.map(({ id }) => Number(id.slice('plant-'.length))));
-const shows = (page: Page, wanted: number[]) => eventually(async () => `${await ids(page)}` === `${wanted}`);
-const isFirst = (page: Page, id: number) => eventually(async () => (await ids(page))[0] === id);
+const shows = (page: PlantsPage, wanted: number[]) => eventually(async () => `${await ids(page)}` === `${wanted}`);
+const isFirst = (page: PlantsPage, id: number) => eventually(async () => (await ids(page))[0] === id);
 
 test('adds plants at both ends of int64, changes one, deletes the other', async () => {
   const { url, stored } = await startShared();
   const { page } = await openPlants(url);
-  await says(page, 'No plants yet.');
-  await addPlant(page, LAST, 'Pinus longaeva', 'conifer');
-  await row(page, LAST).waitFor();
-  await addPlant(page, FIRST, 'Welwitschia');
-  await row(page, FIRST).waitFor();
+  await page.says('No plants yet.');
+  await page.addPlant(LAST, 'Pinus longaeva', 'conifer');
+  await page.row(LAST).waitFor();
+  await page.addPlant(FIRST, 'Welwitschia');
+  await page.row(FIRST).waitFor();
   expect(await stored(LAST)).toBe('{"id":9223372036854775807,"name":"Pinus longaeva","tag":"conifer"}');
-  await openPlant(page, LAST, { Name: 'Pinus longaeva', Tag: 'conifer' });
-  await save(page, { Name: '' });
+  await page.openPlant(LAST, { Name: 'Pinus longaeva', Tag: 'conifer' });
+  await page.save({ Name: '' });
   expect(await page.locator('#plant-name').evaluate((name) => name.matches(':user-invalid'))).toBe(true);
   expect(await stored(LAST)).toContain('Pinus longaeva');
-  await save(page, { Name: 'Pinus\naristata', Tag: '' });
-  await row(page, LAST).getByText('aristata').waitFor();
+  await page.save({ Name: 'Pinus\naristata', Tag: '' });
+  await page.row(LAST).getByText('aristata').waitFor();
   expect(await stored(LAST)).toBe('{"id":9223372036854775807,"name":"Pinus\\naristata"}');
 
-  await row(page, FIRST).click();
-  await press(page, 'Delete');
-  await says(page, 'will be deleted in ten seconds');
+  await page.row(FIRST).click();
+  await page.pressButton('Delete');
+  await page.says('will be deleted in ten seconds');
   await page.reload();
-  await row(page, FIRST).waitFor({ state: 'detached' });
+  await page.row(FIRST).waitFor({ state: 'detached' });
   expect(await stored(FIRST)).toContain('"error":41000');
 });
 
@@ -91,12 +75,12 @@ test('shows every text as it is stored, and leaves it so', async () => {
   });
   for (const [n, [name]] of signed.entries()) await create(n + 200, name);
   const { page } = await openPlants(url);
-  await row(page, 101).waitFor();
+  await page.row(101).waitFor();
   for (const [n, [, signs]] of signed.entries()) {
     expect((await cells(page, n + 200))[1]).toBe(signs);
-    await row(page, n + 200).click();
+    await page.row(n + 200).click();
     await page.getByText(`As stored: ${signs}`, { exact: true }).waitFor();
-    await press(page, 'Close');
+    await page.pressButton('Close');
   }
   await page.locator('#plants').press('Home');
   for (const [n, name] of names.entries()) {
@@ -112,9 +96,9 @@ test('shows every text as it is stored, and leaves it so', async () => {
     [5, 'Name'],
   ] as const) {
     const before = JSON.parse(await stored(id));
-    await row(page, id).click();
-    await save(page, { [field]: 'changed' });
-    await row(page, id).getByText('changed').waitFor();
+    await page.row(id).click();
+    await page.save({ [field]: 'changed' });
+    await page.row(id).getByText('changed').waitFor();
     expect(JSON.parse(await stored(id))).toEqual({ ...before, [field.toLowerCase()]: 'changed' });
   }
 });
@@ -142,22 +126,22 @@ test('shows the plants with a tag, and what others do within a second', async ()
   await create(7, 'without the tag');
   await change(2, 'plant 2');
   await soon(shows(page, [4, 8]));
-  await press(page, 'Show all');
+  await page.pressButton('Show all');
   await shows(page, [1, 2, 3, 4, 5, 7, 8]);
   await change(5, 'changed');
-  await soon(eventually(() => row(page, 5).getByText('changed').isVisible()));
+  await soon(eventually(() => page.row(5).getByText('changed').isVisible()));
   await remove(5);
   await soon(shows(page, [1, 2, 3, 4, 7, 8]));
   // A busy machine may delay one.
   expect(durations.toSorted((a, b) => a - b)[2]).toBeLessThan(1_000);
-  await says(page, '6 plants');
+  await page.says('6 plants');
 });
 
 test('shows no buttons that a token for reading may not use', async () => {
   const verifyToken = () => ({ permissions: readOnly });
   const { page } = await openWith([{ id: 1n, name: 'Ficus', tag: 'tree' }], { verifyToken });
-  await openPlant(page, 1, { Name: 'Ficus', Tag: 'tree' });
-  expect(await dialog(page).getByLabel('Name').isEditable()).toBe(false);
+  await page.openPlant(1, { Name: 'Ficus', Tag: 'tree' });
+  expect(await page.dialog().getByLabel('Name').isEditable()).toBe(false);
   const buttons = await page.locator('button:visible').allTextContents();
   const table = ['Id', 'Name', 'Tag', 'no tag', 'tree', 'tree'];
   expect(buttons.sort()).toEqual(['Close', 'Download', 'Sign out', 'Stay signed in', ...table].sort());
@@ -166,76 +150,76 @@ test('shows no buttons that a token for reading may not use', async () => {
 
 test('selects from the last selected plant on, not from one that was deselected', async () => {
   const { stored, page } = await openWith(Array.from({ length: 9 }, (_, n) => ({ id: BigInt(n), name: `plant ${n}` })));
-  const box = (id: number) => row(page, id).getByRole('checkbox');
+  const box = (id: number) => page.row(id).getByRole('checkbox');
   for (let twice = 0; twice < 2; twice++) await box(1).click();
   await page.locator('#plants').focus();
   await page.keyboard.press('End');
-  await isActive(page, 8);
+  await page.isActive(8);
   await page.keyboard.press('Shift+ArrowUp');
-  await says(page, '2 selected');
-  await press(page, 'Clear');
+  await page.says('2 selected');
+  await page.pressButton('Clear');
   await box(4).click();
   stored.set(4n, 'deleted');
   await page.reload();
-  await row(page, 4).waitFor({ state: 'detached' });
+  await page.row(4).waitFor({ state: 'detached' });
   await box(6).click();
   await box(3).click({ modifiers: ['Shift'] });
-  await says(page, '3 selected');
+  await page.says('3 selected');
 });
 
 test('tags and deletes several plants, unless somebody else has changed one', async () => {
   const { url, create, change, stored } = await startShared();
   for (let id = 1; id <= 6; id++) await create(id, `plant ${id}`, 'old');
   const { page } = await openPlants(url);
-  const box = (id: number) => row(page, id).getByRole('checkbox');
-  const selected = (count: number) => says(page, `${count} selected`);
+  const box = (id: number) => page.row(id).getByRole('checkbox');
+  const selected = (count: number) => page.says(`${count} selected`);
   await box(2).click();
   await box(4).click({ modifiers: ['Shift'] });
-  await row(page, 6).click({ modifiers: ['ControlOrMeta'] });
+  await page.row(6).click({ modifiers: ['ControlOrMeta'] });
   await box(3).click();
   await selected(3);
-  await press(page, 'Set tag …');
+  await page.pressButton('Set tag …');
   // Without one, neither takes any away.
   await page.keyboard.press('Enter');
-  await press(page, 'Set the tag');
-  await dialog(page).getByLabel('Tag', { exact: true }).fill('new');
-  await press(page, 'Set the tag');
-  await says(page, '3 of 3 plants changed');
-  for (const id of [2, 4, 6]) await row(page, id).getByText('new').waitFor();
+  await page.pressButton('Set the tag');
+  await page.dialog().getByLabel('Tag', { exact: true }).fill('new');
+  await page.pressButton('Set the tag');
+  await page.says('3 of 3 plants changed');
+  for (const id of [2, 4, 6]) await page.row(id).getByText('new').waitFor();
   expect([await stored(2), await stored(3)]).toEqual([
     '{"id":2,"name":"plant 2","tag":"new"}',
     '{"id":3,"name":"plant 3","tag":"old"}',
   ]);
 
   await box(2).click();
-  await press(page, 'Set tag …');
-  await press(page, 'Remove tag');
-  await says(page, '1 of 1 plant changed');
+  await page.pressButton('Set tag …');
+  await page.pressButton('Remove tag');
+  await page.says('1 of 1 plant changed');
   expect(await stored(2)).toBe('{"id":2,"name":"plant 2"}');
   await box(1).click();
-  await press(page, 'Select all shown');
+  await page.pressButton('Select all shown');
   await selected(6);
-  await press(page, 'Delete …');
+  await page.pressButton('Delete …');
   await page.route('**/plants/5', async (route) => {
     await change(5, 'theirs');
     await route.continue();
   });
   await change(1, 'theirs, too');
-  await row(page, 1).getByText('theirs').waitFor();
-  await press(page, 'Delete for good');
-  await says(page, '4 of 6 plants deleted, 2 refused.');
-  const refused = await dialog(page).getByLabel('Refused').inputValue();
+  await page.row(1).getByText('theirs').waitFor();
+  await page.pressButton('Delete for good');
+  await page.says('4 of 6 plants deleted, 2 refused.');
+  const refused = await page.dialog().getByLabel('Refused').inputValue();
   expect(refused.split('\n').sort()).toEqual([
     '',
     '1: Somebody else has changed this plant.',
     '5: Somebody else has changed this plant.',
   ]);
-  await dialog(page).getByRole('button', { name: 'Close' }).click();
+  await page.dialog().getByRole('button', { name: 'Close' }).click();
   await selected(2);
   expect(await page.getByRole('row').allTextContents()).toEqual(['IdNameTag', '1theirs, too', '5theirs']);
 });
 
-const isLive = (page: Page) => page.getByText('Live', { exact: true });
+const isLive = (page: PlantsPage) => page.getByText('Live', { exact: true });
 
 test('goes on after a response to its feed by a proxy, by a failed service, or none', async () => {
   const { store: plants, page } = await openWith();
@@ -251,57 +235,57 @@ test('goes on after a response to its feed by a proxy, by a failed service, or n
     await page.route('**/changes?*', (route) => (status > 0 ? route.fulfill({ status, body }) : undefined));
     // What the page waits for now comes from the service, and what it asks for next from the route.
     await plants.add({ id: ++id, name: 'before' });
-    await says(page, words);
+    await page.says(words);
     await isLive(page).waitFor({ state: 'hidden' });
     await page.unrouteAll();
     await isLive(page).waitFor();
     await plants.add({ id: ++id, name: 'after' });
-    await row(page, id).waitFor();
+    await page.row(id).waitFor();
   }
 });
 
 test('keeps 50,000 of 80,000 plants, has the service search, and says what it cannot', async () => {
   const { store: plants, page } = await openWith();
   const note = page.getByText('There are more than 50,000 plants');
-  await says(page, 'No plants yet.');
+  await page.says('No plants yet.');
   for (let id = 1n; id <= 80_000n; id++) await plants.add({ id, name: `Ficus ${id}`, tag: `tag ${id % 80n}` });
-  await says(page, '50,000 plants, more below');
+  await page.says('50,000 plants, more below');
   await note.waitFor();
   await page.reload();
-  await says(page, '50,000 plants, more below');
-  await row(page, 1).waitFor();
-  expect(await head(page, 'Name').isDisabled()).toBe(true);
+  await page.says('50,000 plants, more below');
+  await page.row(1).waitFor();
+  expect(await page.head('Name').isDisabled()).toBe(true);
   await page.evaluate('document.getElementById("plants").scrollTop = 1e9');
-  await says(page, '50,000 plants from id 25001, more below');
+  await page.says('50,000 plants from id 25001, more below');
   const grid = page.locator('#plants');
   await grid.press('End');
-  await isActive(page, 75_000);
-  await says(page, '30,000 plants from id 50001');
+  await page.isActive(75_000);
+  await page.says('30,000 plants from id 50001');
   await grid.press('End');
-  await isActive(page, 80_000);
+  await page.isActive(80_000);
   await grid.press('Home');
-  await isActive(page, 50_001);
+  await page.isActive(50_001);
   await grid.press('Home');
-  await row(page, 1).waitFor();
+  await page.row(1).waitFor();
 
   // What matches is all here, so that it has an order by name.
   await find(page, 'ficus 7999');
-  await says(page, '11 plants');
-  await head(page, 'Name').dblclick();
+  await page.says('11 plants');
+  await page.head('Name').dblclick();
   await isFirst(page, 79_999);
   await plants.add({ id: 80_001n, name: 'Ficus 79997b' });
   await plants.add({ id: 80_002n, name: 'Salvia' });
-  await says(page, '12 plants');
-  await head(page, 'Id').dblclick();
+  await page.says('12 plants');
+  await page.head('Id').dblclick();
   await isFirst(page, 80_001);
   await plants.remove(80_001n);
   await isFirst(page, 79_999);
-  await press(page, 'Show all');
-  await head(page, 'Id').click();
+  await page.pressButton('Show all');
+  await page.head('Id').click();
   await find(page, '70000');
-  await says(page, '10,002 plants from id 70000');
+  await page.says('10,002 plants from id 70000');
   await find(page, '80001');
-  await says(page, 'There is no plant with the id 80001. These are the next ones.');
+  await page.says('There is no plant with the id 80001. These are the next ones.');
   await isFirst(page, 80_002);
 }, 600_000);
 
@@ -310,9 +294,9 @@ test('orders plants by id, name and tag, both ways, also after a reload', async 
     ['Rosa', 'érable', 'Zamia', 'Ficus'].map((name, n) => ({ id: BigInt(n), name, ...(n > 1 && { tag: `${9 - n}` }) })),
   );
   for (let id = 10n; id <= 1_600n; id++) await plants.add({ id, name: 'Nepenthes', tag: '8' });
-  await says(page, '1,595 plants');
+  await page.says('1,595 plants');
   await page.reload();
-  await says(page, '1,595 plants');
+  await page.says('1,595 plants');
   for (const [name, first, last] of [
     ['Id', 1_600, 0],
     ['Tag', 3, 1],
@@ -320,10 +304,10 @@ test('orders plants by id, name and tag, both ways, also after a reload', async 
     ['Name', 1, 2],
     ['Name', 2, 1],
   ] as const) {
-    await head(page, name).click();
+    await page.head(name).click();
     await isFirst(page, first);
     await page.locator('#plants').press('End');
-    await isActive(page, last);
+    await page.isActive(last);
     await page.locator('#plants').press('Home');
   }
   expect(await page.locator('[aria-sort=descending]').textContent()).toBe('Name');
@@ -345,7 +329,7 @@ const PLANTS = [
 
 async function openSearch() {
   const { store: plants, page } = await openWith(PLANTS);
-  await row(page, 1).waitFor();
+  await page.row(1).waitFor();
   return { plants, page };
 }
 
@@ -359,24 +343,24 @@ test.each([
   const { page } = await openSearch();
   await find(page, text);
   await shows(page, [...found]);
-  await says(page, `${found.length} of 4 plants`);
+  await page.says(`${found.length} of 4 plants`);
 });
 
 test('proposes what matches where nothing does, and finds plants without a tag', async () => {
   const { plants, page } = await openSearch();
   await find(page, 'rosah');
-  await press(page, 'rosa: 2 plants');
+  await page.pressButton('rosa: 2 plants');
   await shows(page, [5, 6]);
-  await row(page, 6).getByRole('button').click();
+  await page.row(6).getByRole('button').click();
   await shows(page, [6]);
   await find(page, 'ficus');
-  await press(page, 'ficus: 1 plant');
+  await page.pressButton('ficus: 1 plant');
   await shows(page, [1]);
   await find(page, 'quercus rotk');
-  await press(page, 'rotk: 1 plant');
+  await page.pressButton('rotk: 1 plant');
   await shows(page, [5]);
-  await press(page, 'Show all');
-  await press(page, 'no tag');
+  await page.pressButton('Show all');
+  await page.pressButton('no tag');
   await shows(page, [7]);
   await plants.replace({ id: 5n, name: 'Rosa' });
   await plants.add({ id: 8n, name: 'Bellis' });
@@ -384,7 +368,7 @@ test('proposes what matches where nothing does, and finds plants without a tag',
   expect(new URL(page.url()).hash).toBe('#untagged=1');
   await page.reload();
   await shows(page, [5, 7, 8]);
-  await press(page, 'no tag');
+  await page.pressButton('no tag');
   await shows(page, [1, 5, 6, 7, 8]);
 });
 
@@ -393,20 +377,20 @@ test('offers the tags in use, also those that come later, in table and editor', 
   const offered = (where: string) => page.locator(`#${where} button`).allTextContents();
   await eventually(async () => `${await offered('tags')}` === 'herb,shrub,tree');
   await page.locator('#tags').getByText('shrub').click();
-  await says(page, '1 of 4 plants');
+  await page.says('1 of 4 plants');
   expect([await ids(page), await offered('tags')]).toEqual([[5], []]);
-  await press(page, 'Show all');
+  await page.pressButton('Show all');
   await plants.add({ id: 17n, name: 'Salix', tag: 'tree' });
   await plants.add({ id: 18n, name: 'Bellis', tag: 'herbs' });
   await eventually(async () => `${await offered('tags')}` === 'tree,herb,herbs,shrub');
   await page.getByLabel('Tag', { exact: true }).first().fill('HER');
   expect(await offered('tags')).toEqual(['herb', 'herbs']);
 
-  await openPlant(page, 1, { Tag: 'tree' });
-  await fillIn(page, { Tag: 'shr' });
+  await page.openPlant(1, { Tag: 'tree' });
+  await page.fillIn({ Tag: 'shr' });
   expect(await offered('plant-tags')).toEqual(['shrub']);
   await page.locator('#plant-tags').getByText('shrub').click();
-  await showsForm(page, { Tag: 'shrub' });
-  await press(page, 'Save');
-  await row(page, 1).getByText('shrub').waitFor();
+  await page.showsForm({ Tag: 'shrub' });
+  await page.pressButton('Save');
+  await page.row(1).getByText('shrub').waitFor();
 });

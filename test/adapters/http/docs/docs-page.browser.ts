@@ -7,7 +7,7 @@ import type { NewPlant } from '../../../../src/domain/plant.ts';
 import { startApiServer, TOKEN } from '../../../support/api-server.ts';
 import { fakePlants } from '../../../support/fake-plants.ts';
 import { open, originsOf, type Visit } from '../../../support/programs/browser.ts';
-import { openPlants, row } from '../../../support/programs/plants-page.ts';
+import { openPlants } from '../../../support/programs/plants-page.ts';
 import { listening } from '../../../support/servers/local-server.ts';
 
 /* The API reference in a real Chromium. `UPDATE_SCREENSHOT=1 npm run test:browser` renews the picture in the README. */
@@ -133,7 +133,7 @@ test('sends to where it came from, under a prefix, on a telephone and in the dar
   for (const operation of ['listPlants', 'findPlant']) await unfold(page, operation);
   expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(360);
   const { page: plantsPage } = await openPlants(address);
-  await row(plantsPage, OLDEST.id).waitFor();
+  await plantsPage.row(OLDEST.id).waitFor();
 });
 
 /** Starts a proxy that serves a server under the path /garden, until the end of the test. @returns its URL */
