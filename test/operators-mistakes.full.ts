@@ -8,14 +8,15 @@ import { sqlStatements } from './support/documents/markdown.ts';
 import { openEmbedded } from './support/embedded-store.ts';
 import { eventually } from './support/eventually.ts';
 import { forAllTests } from './support/lifetimes.ts';
+import { runMigrate } from './support/migrations.ts';
 import { listening } from './support/servers/local-server.ts';
 import { ownPostgres } from './support/servers/own-postgres.ts';
 import {
   projectFile,
   readiness,
   run,
+  runCommand,
   type Service,
-  startNode,
   startProgram,
   startWith,
   temporaryFolder,
@@ -30,17 +31,8 @@ const startOn = async (DATABASE_URL: string) => startWith({ DATABASE_URL });
 
 const databaseCheck = async (service: Service) => (await readiness(service)).checks.database;
 
-/** Runs a program of `src` to its end, in a folder of its own. */
-async function runProgram(args: readonly string[], environment: Record<string, string>) {
-  const [program = '', ...others] = args;
-  return startNode([projectFile(`src/${program}`), ...others], await temporaryFolder(), environment).outcome();
-}
-
 /** What a command says after the database that it works on. */
 const saidBy = (stderr: string) => stderr.replace(/^On: Postgres at .*\n/, '').trimEnd();
-
-const migrate = (command: string, environment: Record<string, string>) =>
-  runProgram(['migrate.ts', command], environment);
 
 describe('a DATA_DIR', () => {
   test('that is a file, is below one, or cannot be made is refused', async () => {
@@ -56,7 +48,7 @@ describe('a DATA_DIR', () => {
 
   test.each(['status', 'renew-feed'])('without a database stays so after migrate %s', async (command) => {
     const folder = join(await temporaryFolder(), 'mistyped');
-    expect(await migrate(command, { DATA_DIR: folder })).toEqual({
+    expect(await runMigrate({ DATA_DIR: folder }, command)).toEqual({
       code: 1,
       stdout: '',
       stderr: `On: ${folder}\nthere is no database in ${folder}: npm start creates one there, or set DATA_DIR\n`,
@@ -115,7 +107,7 @@ describe('a database', () => {
     const primary =
       /cannot execute \w+ in a read-only .*: the server is read-only: .* If it is the primary, make room on its disk/;
     expect(await databaseCheck(service)).toMatch(primary);
-    const { stderr } = await migrate('renew-feed', { DATABASE_URL: database.url });
+    const { stderr } = await runMigrate({ DATABASE_URL: database.url }, 'renew-feed');
     expect(saidBy(stderr)).toMatch(primary);
     expect((await post(service.apiUrl, plant)).status).toBe(503);
     await database.query(`begin read write; alter database ${name} reset all; commit`);
@@ -127,13 +119,11 @@ describe('a database', () => {
 describe('a command line', () => {
   test('of each program shows the version', async () => {
     const { version } = JSON.parse(await readFile(projectFile('package.json'), 'utf8'));
-    const programs = (await readdir(projectFile('src'))).filter((name) => name.endsWith('.ts'));
-    expect(programs).toContain('main.ts');
+    const programs = (await readdir(projectFile('src'))).flatMap((name) => /(.*)\.ts$/.exec(name)?.[1] ?? []);
+    expect(programs).toContain('main');
     for (const program of programs) {
-      expect([program, await runProgram([program, '--version'], {})]).toMatchObject([
-        program,
-        { stdout: `${version}\n` },
-      ]);
+      const stdout = `${version}\n`;
+      expect([program, await runCommand(program, ['--version'], {})]).toMatchObject([program, { stdout }]);
     }
   });
 
@@ -198,8 +188,10 @@ describe('a server that asks for passwords', () => {
     ],
   ])('%s is reported with advice, by every command and by the service', async (_what, url, message) => {
     const environment = { DATABASE_URL: await url() };
-    for (const command of [['migrate.ts'], ['purge.ts', '--id', '1']]) {
-      const { code, stdout, stderr } = await runProgram(command, environment);
+    for (const { code, stdout, stderr } of [
+      await runMigrate(environment),
+      await runCommand('purge', ['--id', '1'], environment),
+    ]) {
       expect([code, stdout, saidBy(stderr)]).toEqual([1, '', expect.stringMatching(message)]);
       expect(stderr).not.toContain(WRONG);
     }

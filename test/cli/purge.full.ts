@@ -5,7 +5,7 @@ import { eventually } from '../support/eventually.ts';
 import { atEnd, forAllTests, forEachTest } from '../support/lifetimes.ts';
 import { freeze } from '../support/servers/local-process.ts';
 import { ownPostgres } from '../support/servers/own-postgres.ts';
-import { projectFile, run, startNode, startWith } from '../support/service-process.ts';
+import { projectFile, runCommand, startNode, startWith } from '../support/service-process.ts';
 import { migratedDatabase } from '../support/test-database.ts';
 
 /* Ids that are free again, and statements that the service has given up but that still run. */
@@ -24,9 +24,7 @@ const service = forEachTest(async () =>
   }),
 );
 
-function purge(...args: string[]) {
-  return run(process.execPath, [projectFile('src/purge.ts'), ...args], { DATABASE_URL: database.directUrl });
-}
+const purge = (...args: string[]) => runCommand('purge', args, { DATABASE_URL: database.directUrl });
 
 async function answers(client: ApiClient, ...requests: [Parameters<ApiClient['send']>[0], string][]) {
   const answered: number[] = [];

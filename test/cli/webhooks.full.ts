@@ -6,14 +6,7 @@ import { get, TOKEN } from '../support/api-server.ts';
 import { eventually } from '../support/eventually.ts';
 import { forEachTest } from '../support/lifetimes.ts';
 import { selfSignedCertificate } from '../support/servers/certificate.ts';
-import {
-  projectFile,
-  startMain,
-  startNode,
-  startService,
-  startWith,
-  temporaryFolder,
-} from '../support/service-process.ts';
+import { runCommand, startMain, startService, startWith, temporaryFolder } from '../support/service-process.ts';
 import { migratedDatabase } from '../support/test-database.ts';
 import { hasAll, type Receiver, startReceiver, UNHEARD, webhooksTo } from '../support/webhooks/webhook-receiver.ts';
 import { create, record, sendTo, stopped } from '../support/webhooks/webhook-service.ts';
@@ -68,8 +61,7 @@ describe.each<[string, () => Promise<Record<string, string>>]>([
     expect(bodies(other)).toEqual([record(3n)]);
     await stopped(second);
 
-    const webhooks = (...args: string[]) =>
-      startNode([projectFile('src/webhooks.ts'), ...args], folder, environment).outcome();
+    const webhooks = (...args: string[]) => runCommand('webhooks', args, environment, folder);
     expect((await webhooks('rewind', other.url)).code).toBe(0);
     // The deletion, too.
     expect((await webhooks('status')).stdout).toMatch(

@@ -11,7 +11,7 @@ import { startRandomRequests } from '../support/faults/random-requests.ts';
 import { forEachTest } from '../support/lifetimes.ts';
 import { differences } from '../support/plants/changes.ts';
 import { copiedPlants, python, queryCopy, startClient } from '../support/programs/example-programs.ts';
-import { type NodeProcess, projectFile, startNode, startService, temporaryFolder } from '../support/service-process.ts';
+import { type NodeProcess, runCommand, startService, temporaryFolder } from '../support/service-process.ts';
 import { connect, migratedDatabase, plantsIn, storedPlants } from '../support/test-database.ts';
 
 /* `plants.py follow`, the mirror in examples. clients.full.ts has what it does as the other commands do. */
@@ -67,10 +67,8 @@ describe('the mirror of a service on Postgres', () => {
     await database.query(`update plants set deleted = deleted - interval '1 hour' where id = ${id}`);
     // A transaction elsewhere on the server, such as autovacuum, can put it off.
     await eventually(async () => {
-      const environment = { DATABASE_URL: database.directUrl };
-      const args = [projectFile('src/purge.ts'), `--id=${id}`, '--yes'];
-      const purge = startNode(args, folder, environment);
-      return (await purge.outcome()).stderr.includes('1 deleted plant forgotten');
+      const { stderr } = await runCommand('purge', [`--id=${id}`, '--yes'], { DATABASE_URL: database.directUrl });
+      return stderr.includes('1 deleted plant forgotten');
     });
   }
 

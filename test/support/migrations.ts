@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import { Migrator } from 'kysely/migration';
 import type { Database } from '../../src/adapters/postgres/connections/pool.ts';
 import { migrations as provider } from '../../src/adapters/postgres/schema/migration-status.ts';
-import { type Outcome, projectFile, startNode, temporaryFolder } from './service-process.ts';
+import { type Outcome, projectFile, runCommand } from './service-process.ts';
 
 /** The names of all migrations, in their order. */
 export const migrations = readdirSync(projectFile('migrations'))
@@ -21,5 +21,5 @@ export async function migrateTo(name: string, { sql: db }: Database): Promise<vo
 
 /** Runs `npm run migrate` with these arguments to its end. */
 export async function runMigrate(environment: Record<string, string>, ...args: string[]): Promise<Outcome> {
-  return startNode([projectFile('src/migrate.ts'), ...args], await temporaryFolder(), environment).outcome();
+  return runCommand('migrate', args, environment);
 }

@@ -124,6 +124,17 @@ export function startProgram(command: string, args: readonly string[], options: 
   };
 }
 
+/** Runs a command of src to its end, in a folder of its own unless one is given. */
+export async function runCommand(
+  name: string,
+  args: readonly string[],
+  environment: Record<string, string>,
+  folder?: string,
+): Promise<Outcome> {
+  const all = [projectFile(`src/${name}.ts`), ...args];
+  return startNode(all, folder ?? (await temporaryFolder()), environment).outcome();
+}
+
 /** Starts a server of this machine that root cannot run: as nobody then. */
 export function startAsNobody(command: string, args: readonly string[]): NodeProcess {
   const user = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {};

@@ -3,7 +3,7 @@ import { execute } from '../../../tooling/execute.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
 import { eventually } from '../eventually.ts';
 import { plantsOf } from '../plants/plant-lines.ts';
-import { projectFile, type Service, startNode, startWith, temporaryFolder } from '../service-process.ts';
+import { runCommand, type Service, startWith } from '../service-process.ts';
 import { type Receiver, webhooksTo } from './webhook-receiver.ts';
 
 /* Clients of a service that sends webhooks. */
@@ -50,6 +50,5 @@ const ALL_ANNOUNCED = `select from webhooks
 
 /** Runs npm run webhooks -- rewind. */
 export async function rewind(DATABASE_URL: string, { url }: Receiver): Promise<void> {
-  const run = startNode([projectFile('src/webhooks.ts'), 'rewind', url], await temporaryFolder(), { DATABASE_URL });
-  expect(await run.exited).toMatchObject({ code: 0 });
+  expect(await runCommand('webhooks', ['rewind', url], { DATABASE_URL })).toMatchObject({ code: 0 });
 }
