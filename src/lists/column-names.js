@@ -9,7 +9,7 @@ const NAMES = Object.entries({
   species: 'species specificepithet epithet art artname espece gatunek especie specie soort 种 種 種小名',
 }).map(([role, names]) => /** @type {const} */ ([role, names.split(' ').map(foldName)]));
 
-/** A name without case, accents, spaces and punctuation. Of long ones the beginning: normalize is quadratic. */
+/** A name without case, accents, spaces and punctuation. Only its beginning counts, since normalize is quadratic. */
 export function foldName(name = '') {
   const letters = name.slice(0, 100).normalize('NFKD').toLowerCase();
   return letters.replace(/[\p{M}\p{P}\p{S}\s]/gu, '');

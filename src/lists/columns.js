@@ -67,12 +67,12 @@ export function detectLayout(text, options = {}) {
   return { ...columns, separator: table.separator, names, header, head, start, doubt };
 }
 
-/** The first rows of a list, without blank ones and one that may be cut. @param {string} text @param {string} separator @param {number} start @param {number} max */
-function rowsOf(text, separator, start, max) {
+/** The first rows of a list, without blank ones and one that may be cut. @param {string} text @param {string} separator @param {number} start @param {number} rowsMax */
+function rowsOf(text, separator, start, rowsMax) {
   const head = text.slice(0, CHARACTERS_MAX);
   const isWhole = (/** @type {Row} */ { end, problem }) => problem !== 'open' && (end < head.length || head === text);
   const rows = rowsIn(head, separator, start).filter((row) => isWhole(row) && row.cells.some((cell) => cell?.trim()));
-  return [...rows.take(max)];
+  return [...rows.take(rowsMax)];
 }
 
 /** The row that names the columns, if one does, and how many known names it has. */

@@ -40,7 +40,7 @@ export async function askIn(/** @type {HTMLDialogElement} */ dialog) {
 export const setState = (/** @type {string} */ state, /** @type {boolean} */ isOn) =>
   document.body.classList.toggle(state, isOn);
 
-/** Has everything that shows plants show them again. */
+/** Makes everything that shows plants show them again. */
 export const redraw = () => dispatchEvent(new Event('redraw'));
 
 /** Makes a function that gives a new signal at each call, and aborts the one before. */

@@ -26,7 +26,7 @@ export const isSignedOut = (/** @type {Response | undefined} */ response, /** @t
   response?.type === 'opaqueredirect' || (response?.status === 401 && !isOwn(body));
 
 /**
- * What became of a request, in words; as the service said it where there are none.
+ * Says what became of a request: in the page's words, or else in those of the service.
  *
  * @param response undefined without one, or one that has broken off
  * @param body the Error of a response, or anything from a proxy

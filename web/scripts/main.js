@@ -34,7 +34,7 @@ function draw() {
   fields.drawFields();
 }
 
-/** Who may change the first plant may change others. */
+/** Whoever may change the first plant may change others. */
 async function askPermission() {
   hasAsked = true;
   try {

@@ -15,7 +15,7 @@ const RELOAD_DELAY_MS = 2_000;
 let tags = /** @type {string[]} */ ([]);
 let changeTimer = 0;
 
-/** Asks the service which there are; where it cannot say, none is offered. */
+/** Loads the tags; where the service cannot list them, none is offered. */
 export async function loadTags() {
   changeTimer = 0;
   try {
@@ -33,7 +33,7 @@ export async function loadTags() {
   }
 }
 
-/** Asks again soon, once for all changes until then. */
+/** Loads them again soon, once for all changes until then. */
 export function loadTagsSoon() {
   if (changeTimer === 0) changeTimer = setTimeout(loadTags, RELOAD_DELAY_MS);
 }

@@ -6,8 +6,8 @@ import { apply } from '../table/plants.js';
 import { nodesOf } from '../texts.js';
 
 /*
- * What changes plants, and takes the last change back. One deletion waits, and is sent at once when the page is left; other
- * changes are put back.
+ * Changes plants, and undoes the last change. A deletion waits until it cannot be undone any more, or until the page is left;
+ * after other changes, the former plants are put back.
  */
 
 /** Milliseconds during which a deletion can be undone. */

@@ -3,7 +3,7 @@ import { detectLayout } from '../../../src/lists/columns.js';
 import { byId, write } from '../dom.js';
 import { nodesOf } from '../texts.js';
 
-/** What a column may be, and what is offered for there being none. */
+/** What a column may be, and the text that is offered for no column. */
 const NONE = /** @type {const} */ ({ id: 'none', name: 'choose one', tag: 'none' });
 
 const [form, from] = [byId('import-form', HTMLFormElement), byId('import-from', HTMLInputElement)];
@@ -20,7 +20,7 @@ function offer(field, options, value) {
   menu(field).value = value;
 }
 
-/** Offers what a list may be, and chooses what was found or is proposed. @param {List} list @param {bigint} firstId */
+/** Fills in what a list may be, and chooses what was found or is proposed. @param {List} list @param {bigint} firstId */
 export function fillForm({ file, encoding, variants, variant, layout }, firstId) {
   write('import-what', ...nodesOf(file.name));
   write('import-encoded', encoding && `, ${encoding}`);
@@ -45,7 +45,7 @@ export function fillForm({ file, encoding, variants, variant, layout }, firstId)
 }
 
 /**
- * How a list is to be read as the form is now; undefined where it is not complete.
+ * How the form says that a list is to be read; undefined while the form is not complete.
  *
  * @returns {Reading | undefined}
  * @throws Error in words

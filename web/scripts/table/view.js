@@ -24,13 +24,13 @@ export function view() {
   return { name: texts.get('name') || undefined, tag, order };
 }
 
-/** Has the address say what is shown, without a step for the browser's Back. */
+/** Makes the address say what is shown, without a step in the browser's history. */
 export function keepInAddress(/** @type {View} */ { name, tag, order }) {
   const fragment = `${queryOf({ name, tag, untagged: tag === null ? 1 : null, order })}`;
   history.replaceState(null, '', `${location.pathname}${location.search}${fragment && `#${fragment}`}`);
 }
 
-/** The limits that are set, as a query has them. */
+/** The limits that are set, as a query. */
 export function queryOf(/** @type {Record<string, bigint | number | string | null | undefined>} */ limits) {
   const set = Object.entries(limits).flatMap(([name, value]) => (value == null ? [] : [[name, `${value}`]]));
   return new URLSearchParams(set);
@@ -38,7 +38,7 @@ export function queryOf(/** @type {Record<string, bigint | number | string | nul
 
 export const isFiltered = (/** @type {View} */ { name, tag }) => name !== undefined || tag !== undefined;
 
-/** A text as it is compared: without accents, in lower case. Of long ones the beginning, since normalize is quadratic. */
+/** A text as it is compared: without accents, in lower case. Only its beginning counts, since normalize is quadratic. */
 export const folded = (/** @type {string} */ text) =>
   text.slice(0, 1_000).normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase().replaceAll('ß', 'ss');
 
@@ -54,7 +54,7 @@ export function matching(/** @type {readonly Row[]} */ rows, /** @type {View} */
   );
 }
 
-/** Rows in the order of a view, which come in the order of their ids. Those without a tag are the last ones. */
+/** Sorts rows, which come in the order of their ids, as a view says. Those without a tag are last. */
 export function ordered(/** @type {readonly Row[]} */ rows, /** @type {View['order']} */ order = '') {
   if (order === '') return rows;
   if (order === 'desc') return rows.toReversed();

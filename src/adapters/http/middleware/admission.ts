@@ -18,19 +18,19 @@ interface Place {
 
 /**
  * @param code that of the error
- * @param maxBytes of all requests together; a single request may have more
+ * @param bytesMax of all requests together; a single request may have more
  */
-function limit(code: 'overloaded' | 'concurrency_limit', maxCount: number, maxBytes = Number.POSITIVE_INFINITY): Limit {
+function limit(code: 'overloaded' | 'concurrency_limit', countMax: number, bytesMax = Number.POSITIVE_INFINITY): Limit {
   let count = 0;
   let allBytes = 0;
   return {
     reserve(bytes) {
-      if (count >= maxCount || (allBytes > 0 && allBytes + bytes > maxBytes)) throw new HttpError(code);
+      if (count >= countMax || (allBytes > 0 && allBytes + bytes > bytesMax)) throw new HttpError(code);
       allBytes += bytes;
       let hasEntered = false;
       return {
         enter() {
-          if (count >= maxCount) throw new HttpError(code);
+          if (count >= countMax) throw new HttpError(code);
           count++;
           hasEntered = true;
         },
