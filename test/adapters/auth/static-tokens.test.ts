@@ -12,7 +12,3 @@ test('accepts each of its tokens, which its name is no part of, and nothing that
   const alike = tokens.flatMap((token) => [token.slice(0, -1), `${token}x`, token.toUpperCase(), ` ${token}`, '']);
   expect([...alike, tokens.join(), `name-0:${tokens[0]}`].filter(verify)).toEqual([]);
 });
-
-test('accepts nothing if it has no tokens', () => {
-  expect(['', 'undefined', ...tokens].filter(staticTokens({ full: [], reading: [] }))).toEqual([]);
-});

@@ -86,24 +86,6 @@ describe('a message', () => {
   });
 });
 
-test('uses connections again, and as many as it may at once', async () => {
-  const ports = new Set<number | undefined>();
-  let [open, most] = [0, 0];
-  const url = await receiver((request, response) => {
-    ports.add(request.socket.remotePort);
-    most = Math.max(most, ++open);
-    setTimeout(() => {
-      open--;
-      response.end('thank you');
-    }, 20);
-  });
-  const { send } = sender(url);
-  const outcomes = await Promise.all(Array.from({ length: 100 }, () => send()));
-  expect(new Set(outcomes)).toEqual(new Set([undefined]));
-  expect(most).toBe(32);
-  expect(ports.size).toBe(32);
-});
-
 test.each([
   [true, 32],
   [false, 5],

@@ -86,12 +86,14 @@ export function listsPlants(open: Open): void {
       expect(await plants.list({ from: MAX_INT64, to: MAX_INT64 }, 5)).toEqual({ plants: [], next: undefined });
     });
 
-    test('a list that is not full is the last one, though deleted plants follow', async () => {
+    test('a list behind which nothing is left is the last one, though deleted plants follow', async () => {
       const ids = Array.from({ length: 10 }, (_, n) => 1_000_000n + BigInt(n));
       await addAll(ids.map((id) => ({ id, name: 'soon deleted' })));
       await Promise.all(ids.slice(2).map((id) => plants.remove(id)));
-      const { plants: left, next } = await plants.list({ from: 1_000_000n, to: 2_000_000n }, 10);
-      expect([left.length, next]).toEqual([2, undefined]);
+      for (const count of [2, 10]) {
+        const { plants: left, next } = await plants.list({ from: 1_000_000n, to: 2_000_000n }, count);
+        expect([left.length, next]).toEqual([2, undefined]);
+      }
     });
 
     test('counts the plants of a range with a tag or a text, up to a number', async () => {

@@ -27,14 +27,6 @@ function setUp(count: number, pause = 0) {
   return readsInParts({ plants, count: number });
 }
 
-test.each([1, 3, 4, 10])('a list has %i plants, whatever the parts, and says whether there are more', async (count) => {
-  for (const stored of [count - 1, count, count + 1, count + 4]) {
-    const plants = many(stored).slice(0, count);
-    const next = stored > count ? plants.at(-1)?.id : undefined;
-    expect(await setUp(stored).list(all, count)).toEqual({ plants, next });
-  }
-});
-
 test('a search is read to the last plant that is wanted, and not for one more', async () => {
   const named = many(40).filter(({ name }) => name.includes('plant 1'));
   const list = (count: number) => setUp(40).list({ ...all, name: 'PLANT 1' }, count);
