@@ -7,9 +7,9 @@ import { projectFile, startNode, temporaryFolder } from '../support/service-proc
 /* What .env adds to the environment. */
 
 /** Reads the environment in a folder with this .env. */
-async function environmentWith(file: string | Buffer | undefined) {
+async function environmentWith(file: string | Buffer) {
   const folder = await temporaryFolder();
-  if (file !== undefined) await writeFile(join(folder, '.env'), file);
+  await writeFile(join(folder, '.env'), file);
   return environmentIn(folder);
 }
 
@@ -22,11 +22,6 @@ function environmentIn(folder: string) {
     process.chdir(before);
   }
 }
-
-test('is the environment of the process if there is no .env', async () => {
-  const { PATH } = process.env;
-  expect(await environmentWith(undefined)).toMatchObject({ PATH });
-});
 
 test('an empty variable leaves the value of .env, which the environment does not get', async () => {
   const own = await temporaryFolder();

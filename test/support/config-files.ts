@@ -1,20 +1,17 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll } from '@jest/globals';
 import { readConfig, type readDatabaseConfig } from '../../src/config/config.ts';
+import { forAllTests } from './lifetimes.ts';
 import { temporaryFolder } from './service-process.ts';
 
 /** Files that variables name, in a temporary folder for the tests of a file. */
 export function configFiles() {
-  let folder = '';
-  beforeAll(async () => {
-    folder = await temporaryFolder();
-  });
+  const files = forAllTests(async () => ({ folder: await temporaryFolder() }));
   return {
-    folder: () => folder,
+    folder: () => files.folder,
     /** @returns the path of a new file with this content */
     file(name: string, content: string): string {
-      const path = join(folder, name);
+      const path = join(files.folder, name);
       writeFileSync(path, content);
       return path;
     },
