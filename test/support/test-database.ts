@@ -119,12 +119,9 @@ export type TestPlants = UncheckedPlants & ChangeLog;
 /** The plants in a migrated database, as the service keeps them. */
 export function plantsIn(
   database: Database,
-  {
-    timeout = 20_000,
-    schemaReady = knownDialect(database),
-    executor = runner(database, { gate: schemaReady, timeout }),
-  } = {},
+  { timeout = 20_000, schemaReady = knownDialect(database) } = {},
 ): TestPlants {
+  const executor = runner(database, { gate: schemaReady, timeout });
   const reader = logReader(executor.run, holderIn(database));
   return plantsOn(executor, { timeout, maxRunning: foreground(database), reader });
 }
