@@ -3,12 +3,23 @@ import { canonicalUrl, urlProblem } from './database-url.ts';
 import { environment } from './environment.ts';
 import { readVariables } from './reader.ts';
 import { type Check, rules } from './rules.ts';
+import { type TokenLists, tokenLists } from './tokens.ts';
 import { VARIABLES, type VariableValues } from './variables.ts';
-import { configuredEndpoints } from './webhooks.ts';
+import { configuredEndpoints, type Endpoint } from './webhooks.ts';
 
 type DatabaseConfig =
   | { readonly kind: 'postgres'; readonly url: string; readonly poolSize: number; readonly statementTimeout: number }
   | { readonly kind: 'embedded'; readonly dataDir: string };
+
+interface JwtConfig {
+  readonly jwksUrl: string;
+  readonly allowHttp: boolean;
+  readonly issuer: string;
+  readonly audiences: readonly string[];
+  readonly scopeClaims: readonly string[];
+  readonly readScope: string | undefined;
+  readonly writeScope: string | undefined;
+}
 
 const { DATABASE_URL, MIGRATION_DATABASE_URL, POOL_SIZE, STATEMENT_TIMEOUT, DATA_DIR } = VARIABLES;
 const DATABASE = { DATABASE_URL, MIGRATION_DATABASE_URL, POOL_SIZE, STATEMENT_TIMEOUT, DATA_DIR };
@@ -21,13 +32,13 @@ export interface Config extends Omit<VariableValues<typeof VARIABLES>, keyof typ
   readonly database: DatabaseConfig;
   /** The files with tokens, which may change while the service runs. */
   readonly tokenFiles: readonly string[];
-  /** Reads the bearer tokens that permit everything, and those that permit reading only. @throws Error as at the start */
-  readonly readTokens: () => ReturnType<typeof tokenLists>;
+  /** Reads the accepted bearer tokens. @throws Error as at the start */
+  readonly readTokens: () => TokenLists;
   /** Whose signed tokens are accepted as well. */
-  readonly jwt: ReturnType<typeof jwtConfig>;
+  readonly jwt: JwtConfig | undefined;
   /** The file in which the service keeps a token of its own; undefined if it accepts configured ones instead. */
   readonly ownTokenFile: string | undefined;
-  readonly webhooks: ReturnType<typeof configuredEndpoints>;
+  readonly webhooks: readonly Endpoint[];
   /** The proxy for https:// URLs of webhooks and keys, and the hosts that are reached without it. */
   readonly proxy: { readonly httpsProxy: string; readonly noProxy: string };
 }
@@ -85,22 +96,7 @@ function databaseConfig(
   return { kind: 'postgres', url: canonicalUrl(url), poolSize, statementTimeout };
 }
 
-function tokenLists(values: VariableValues<typeof TOKENS>, { problem }: Check) {
-  const full = [values.ACCESS_TOKENS, values.ACCESS_TOKENS_FILE].flatMap((list) => list ?? []);
-  const reading = [values.READ_TOKENS, values.READ_TOKENS_FILE].flatMap((list) => list ?? []);
-  const tokens = (list: typeof full) => new Set(list.map(({ token }) => token));
-  const entries = (list: typeof full) => new Set(list.map(({ token, who }) => [who, token].join(':')));
-  if (!tokens(full).isDisjointFrom(tokens(reading))) {
-    problem('a token of ACCESS_TOKENS or ACCESS_TOKENS_FILE must not be in READ_TOKENS or READ_TOKENS_FILE, too');
-  }
-  // The log would show one of the names, whoever sent the token.
-  if ([full, reading].some((list) => entries(list).size > tokens(list).size)) {
-    problem('a token that is listed several times must have the same name each time, or none');
-  }
-  return { full, reading };
-}
-
-function jwtConfig(values: VariableValues<typeof VARIABLES>, { isSet, problem }: Check) {
+function jwtConfig(values: VariableValues<typeof VARIABLES>, { isSet, problem }: Check): JwtConfig | undefined {
   const { JWT_JWKS_URL: jwksUrl, JWT_ISSUER: issuer, JWT_AUDIENCE: audiences, JWT_ALLOW_HTTP: allowHttp } = values;
   const { JWT_SCOPE_CLAIM: scopeClaims, JWT_READ_SCOPE: readScope, JWT_WRITE_SCOPE: writeScope } = values;
   if (jwksUrl && !allowHttp && rules.httpsOrLoopbackUrl.parse(jwksUrl) === undefined) {
@@ -146,8 +142,6 @@ function checkTogether(config: Config, { isSet, problem }: Check): void {
     problem(`HTTPS_PROXY must be ${rules.proxyUrl.mustBe}`);
   }
   if (config.SHUTDOWN_DELAY > config.SHUTDOWN_TIMEOUT / 2) {
-    problem(
-      'SHUTDOWN_DELAY must be at most half of SHUTDOWN_TIMEOUT, so that the requests in flight have the other half',
-    );
+    problem('SHUTDOWN_DELAY must be at most half of SHUTDOWN_TIMEOUT: the requests in flight have the other half');
   }
 }

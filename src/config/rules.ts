@@ -1,5 +1,3 @@
-import { TOKEN } from '../application/permissions.ts';
-
 /** What a variable must be. */
 export interface Rule<T> {
   /** Completes "NAME must be ...". */
@@ -85,14 +83,6 @@ function exactOrigin(origin: string): string | undefined {
   return host !== '' && !origin.includes('*') && `${protocol}//${host}` === origin ? origin : undefined;
 }
 
-/** An entry such as `anna:TOKEN`: no token has a colon. */
-const NAMED_TOKEN = new RegExp(`^(?:([a-z0-9._-]{1,64}):)?(${TOKEN})$`);
-
-function namedToken(entry: string) {
-  const [, who, token] = NAMED_TOKEN.exec(entry) ?? [];
-  return token === undefined ? undefined : { token, who };
-}
-
 /** A JSON array is refused, since its brackets would become parts of names. */
 const names = (noun: string) =>
   listOf(
@@ -139,11 +129,6 @@ export const rules = {
       return value.trim() === '*' || origins.every(exactOrigin) ? origins : undefined;
     },
   } satisfies Rule<readonly string[]>,
-  tokens: listOf(
-    'one token or more, separated by commas or line ends, each of at least 16 letters, digits and -._~+/, perhaps with ' +
-      'a name of up to 64 small letters, digits and ._- and a colon before it',
-    namedToken,
-  ),
   /** A token of any service. One that no header can carry is refused, since the error of fetch would repeat it. */
   bearerToken: matching(/^[!-~]+$/, 'one token, on one line'),
   /** The issuer that a signed token names, which is never a list. */

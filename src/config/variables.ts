@@ -1,5 +1,6 @@
 import { type Rule, rules } from './rules.ts';
 import { listFile } from './secret-file.ts';
+import { tokens } from './tokens.ts';
 import { webhookRules } from './webhooks.ts';
 
 /** What the variable must be, its default, if it has one, and what the documents show as its default otherwise. */
@@ -34,10 +35,10 @@ export const VARIABLES = {
   STATEMENT_TIMEOUT: [rules.time, '1s'],
   DATA_DIR: [rules.text, './data'],
   STORE_TIMEOUT: [rules.time, '5s'],
-  ACCESS_TOKENS: [rules.tokens],
-  ACCESS_TOKENS_FILE: [listFile(rules.tokens)],
-  READ_TOKENS: [rules.tokens],
-  READ_TOKENS_FILE: [listFile(rules.tokens)],
+  ACCESS_TOKENS: [tokens],
+  ACCESS_TOKENS_FILE: [listFile(tokens)],
+  READ_TOKENS: [tokens],
+  READ_TOKENS_FILE: [listFile(tokens)],
   JWT_JWKS_URL: [rules.httpUrl],
   JWT_ISSUER: [rules.issuer],
   JWT_AUDIENCE: [rules.audiences],

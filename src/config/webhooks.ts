@@ -49,7 +49,7 @@ function isSecret(text: string): boolean {
 /** The most endpoints: each has connections and a task of its own. */
 const ENDPOINTS_MAX = 100;
 
-interface Endpoint {
+export interface Endpoint {
   readonly name: string;
   readonly url: string;
   readonly secrets: readonly string[];
