@@ -77,8 +77,9 @@ test.each<[string, string, (plants: TestPlants) => Promise<unknown>]>([
   const held = hold(text);
   const background = Array.from({ length: 10 }, () => read(plants));
   await eventually(() => held.length > 0);
-  network.interfere(() => undefined);
   expect(await plants.find(1_000n)).toEqual({ id: 1_000n, name: 'small' });
+  expect(held).toHaveLength(1);
+  network.interfere(() => undefined);
   expect((await plants.list({ from: 1_000n, to: 2_000n }, 20)).plants).toHaveLength(1);
   await network.deliverLate();
   await Promise.all(background);
