@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { setFlagsFromString } from 'node:v8';
 import { startApp } from './bootstrap/app.ts';
 import { createLog } from './bootstrap/log.ts';
 import { runCommand } from './cli/run-command.ts';
@@ -16,13 +15,6 @@ Starts the service. Environment variables and the file .env configure it: docs/c
 
 /** Milliseconds between two checks while the service is not ready after its start. */
 const READINESS_INTERVAL_MS = 1_000;
-
-/*
- * V8 allocates objects in the old generation once many objects from the same place have survived. Under load, the objects of
- * requests in flight survive, and from then on every request with all that it refers to would last until the next full
- * collection: each collection of the young generation took 10 ms instead of 1 (docs/performance.md).
- */
-setFlagsFromString('--no-allocation-site-pretenuring');
 
 const stopAtSignals = stopOnSignals();
 // By default, Node.js opens a debugger.
