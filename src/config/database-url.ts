@@ -14,6 +14,9 @@ const UNCHECKED_MODES = ['disable', 'no-verify'];
 
 const MODES = [...UNCHECKED_MODES, 'prefer', 'require', 'verify-ca', 'verify-full'];
 
+/** The parameters for TLS that count. The driver would pass over others, and connect without TLS. */
+const TLS_PARAMETER = /^(ssl=(true|false|1|0)$|ssl(mode|rootcert|cert|key|negotiation)=.)/;
+
 /**
  * Checks a configured URL, without connecting. The first connection reports other problems.
  *
@@ -26,6 +29,9 @@ export function urlProblem(url: string): string | undefined {
   if (modes.some((mode) => !MODES.includes(mode))) return `must have an sslmode of ${MODES.join(', ')}`;
   if (parameters.has('sslrootcert', 'system') && modes.some((mode) => UNCHECKED_MODES.includes(mode))) {
     return `must not have an sslmode of ${UNCHECKED_MODES.join(', ')} with sslrootcert=system`;
+  }
+  if ([...parameters].some(([name, value]) => /ssl|libpq/i.test(name) && !TLS_PARAMETER.test(`${name}=${value}`))) {
+    return 'must have for TLS only sslmode, sslrootcert, sslcert, sslkey, sslnegotiation and ssl=true, each with a value';
   }
   try {
     const { ssl } = parseIntoClientConfig(canonicalUrl(url));

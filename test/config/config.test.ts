@@ -114,6 +114,7 @@ test.each<[rule: string, ...urls: string[]]>([
   ['percent-encoded', 'user:1?secret=x@db/x', 'user:secret%E0%A4@db/x', 'me@tenant:secret@db/x', 'db/pl@nts'],
   ['have an sslmode of disable, ', 'db/x?sslmode=verify_full', 'db/x?sslmode=disable&sslmode='],
   ['with sslrootcert=system', 'db/x?sslrootcert=system&sslmode=disable', 'db/x?sslmode=no-verify&sslrootcert=system'],
+  ['have for TLS only', 'db/x?ssl=require', 'db/x?SSLMODE=verify-full', 'db/x?ssl_mode=x', 'db/x?sslrootcert='],
   ["name files that can be read: ENOENT: no such file or directory, open '/no/file'", 'db/x?sslrootcert=/no/file'],
   ['name files that can be read: EISDIR', 'db/x?sslkey=/'],
   [
