@@ -231,7 +231,7 @@ describe('when the provider changes its keys', () => {
 test.each<[string, () => unknown]>([
   ['is down', () => provider.goDown()],
   ['does not end its answer', () => provider.answer((_request, response) => response.write('{"keys":['))],
-])('while the provider %s, goes on with the keys it knows, and cannot know about others', async (_, trouble) => {
+])('goes on with known keys while the provider %s, and cannot judge others', async (_, trouble) => {
   const verify = await verifierWithKeys({ timeout: 3_000 });
   await trouble();
   for (const time of [5 * MINUTE, 30 * 24 * HOUR]) {

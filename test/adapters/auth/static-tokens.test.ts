@@ -4,7 +4,7 @@ import { allPermissions, readOnly } from '../../../src/application/permissions.t
 
 const tokens = ['the-first-of-the-tokens', 'the-second-of-the-tokens', 'the-third-of-the-tokens'];
 
-test('accepts each of its tokens, which its name is no part of, and nothing that is only like one', () => {
+test('accepts each of its tokens without its name, and nothing that is only like one', () => {
   const named = tokens.map((token, n) => ({ token, who: `name-${n}` }));
   const verify = staticTokens({ full: named.slice(0, 2), reading: named.slice(2) });
   const permissions = [allPermissions, allPermissions, readOnly];

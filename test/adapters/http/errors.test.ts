@@ -215,7 +215,7 @@ test('takes what is no error', async () => {
 
 const OTHER_PATHS = ['/', '/plants/', '/Plants', '/plants/1/2', '/plants%2F', '/openapi.json/'];
 
-test('says of other paths, without a token, how they are written and what describes the API', async () => {
+test('says, without a token, how paths are written and what describes the API', async () => {
   const plants = 'without a slash at the end; the plants are at /plants, and /docs describes the API';
   for (const path of [...OTHER_PATHS, `/${'plants'.repeat(2_000)}`]) {
     expect(await refusalOf(await fetch(server.url + path))).toEqual([404, 40400, expect.stringContaining(plants)]);

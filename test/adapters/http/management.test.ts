@@ -32,7 +32,7 @@ test.each([
 test.each<[string, ReadinessCheck]>([
   ['ok', ok],
   ['ok, but there is no feed', async () => 'there is no feed'],
-])('/ready answers 200 while every check passes, and says what does not work even so: %s', async (text, check) => {
+])('/ready answers 200 while its checks pass, and says what else is wrong: %s', async (text, check) => {
   const answer = await get('/ready', { service: ok, database: check });
   const body = { status: 'ready', checks: { service: 'ok', database: text } };
   expect([answer.status, await answer.json()]).toEqual([200, body]);

@@ -21,7 +21,7 @@ function setUp({ maxSize = 100, timeout = 60_000 } = {}) {
   return { add, lists, end };
 }
 
-test('sends a call at once, and then lists of a bounded size, with what is larger alone', async () => {
+test('sends a call at once, and then lists of a bounded size, large calls alone', async () => {
   const { add, lists, end } = setUp({ maxSize: 5 });
   const items = ['0', 'a', 'b', 'c', 'dddd', 'ee', 'ffffffff', 'g'];
   const calls = Promise.all(items.map(add));

@@ -1,7 +1,7 @@
 import { expect, jest, test } from '@jest/globals';
 import { storeReadiness } from '../../../src/adapters/sql/readiness.ts';
 
-test('callers share a check that runs, and a problem is logged once, whatever number it has', async () => {
+test('callers share a check, and a problem is logged once, whatever its number', async () => {
   const [warn, checks] = [jest.fn(), [['late for 5 s', 'full'], ['late for 6 s', 'full'], [undefined], ['full']]];
   const ready = storeReadiness(async () => checks.shift() ?? [], String, { warn });
   expect(await Promise.all([ready(), ready()])).toEqual(['late for 5 s; full', 'late for 5 s; full']);

@@ -16,7 +16,7 @@ const runnerWithin = (timeout = 60_000, connections = 4, gate: Gate = () => post
   );
 const runWithin = (...options: Parameters<typeof runnerWithin>) => runnerWithin(...options).run;
 
-test('does work again after lost connections, ever later up to a second, not after a defect', async () => {
+test('works again after lost connections, backing off to a second; not after a defect', async () => {
   const least = [50, 100, 200, 400, 800, 1_000];
   const attempts: number[] = [];
   const again = runWithin()('reads', async () => {

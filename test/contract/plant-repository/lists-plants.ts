@@ -86,7 +86,7 @@ export function listsPlants(open: Open): void {
       expect(await plants.list({ from: MAX_INT64, to: MAX_INT64 }, 5)).toEqual({ plants: [], next: undefined });
     });
 
-    test('a list behind which nothing is left is the last one, though deleted plants follow', async () => {
+    test('a list is the last one if no plant is behind it, though deleted ones are', async () => {
       const ids = Array.from({ length: 10 }, (_, n) => 1_000_000n + BigInt(n));
       await addAll(ids.map((id) => ({ id, name: 'soon deleted' })));
       await Promise.all(ids.slice(2).map((id) => plants.remove(id)));

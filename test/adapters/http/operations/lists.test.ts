@@ -83,7 +83,7 @@ test.each(
     [limit, '', plants],
     [limit, '&order=desc', plants.toReversed()],
   ]),
-)('limit=%i%s gives pages of so many, each leading to the next, until all were given', async (limit, order, plants) => {
+)('limit=%i%s gives pages of so many, each leading to the next, to the end', async (limit, order, plants) => {
   const pages: string[] = [];
   for (let query: string | undefined = `?limit=${limit}${order}`; query !== undefined; ) {
     const response: Response = await list(query);

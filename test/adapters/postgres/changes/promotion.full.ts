@@ -142,7 +142,7 @@ test('pages go on while the synchronous standby is away', async () => {
   expect((await read(next)).changes).toEqual([]);
 });
 
-test('a standby is not ready, as no primary that is read-only, and nothing is read there', async () => {
+test('a standby is not ready, nor is a read-only primary, and nothing is read there', async () => {
   const server = await migratedPostgres();
   await plantsIn(connect(server.url)).add({ ...plant(1n), tag: 'green' });
   const [standby] = await standbysOf(server);
