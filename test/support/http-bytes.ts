@@ -57,8 +57,8 @@ function chunksIn(received: Buffer): { readonly body: Buffer; readonly rest: Buf
 }
 
 /**
- * Sends bytes, closes this side once a response has come, or after so many milliseconds, and resolves to all responses until
- * the service closes the other one, which may be by a reset while bytes are still coming that it does not want.
+ * Sends bytes, closes this side once a response has come, or after so many milliseconds, and resolves to all whole responses
+ * until the service closes the other one, which may be by a reset while bytes are still coming that it does not want.
  */
 export async function responsesTo(url: string, bytes: Buffer, patience: number): Promise<RawResponse[]> {
   const socket = connectTo(url, true);
@@ -74,5 +74,5 @@ export async function responsesTo(url: string, bytes: Buffer, patience: number):
   const timer = setTimeout(() => socket.end(), patience);
   await closed;
   clearTimeout(timer);
-  return responsesIn(Buffer.concat(received));
+  return responsesIn(Buffer.concat(received), false);
 }
