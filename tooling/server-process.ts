@@ -26,7 +26,7 @@ export interface ServerProgram {
 export const plantStore: ServerProgram = {
   title: 'Plant Store',
   script: 'src/main.ts',
-  flags: ['--max-semi-space-size=8', '--no-allocation-site-pretenuring'],
+  flags: ['--max-semi-space-size=8'],
   stores: true,
 };
 

@@ -164,8 +164,7 @@ export function startMain(
   { version = projectFile(''), ...options }: ServiceOptions = {},
 ): NodeProcess {
   const env = { PORT: '0', MANAGEMENT_PORT: '0', SHUTDOWN_DELAY: '0', ...environment };
-  const flags = ['--max-semi-space-size=8', '--no-allocation-site-pretenuring'];
-  return startNode([...flags, join(version, 'src/main.ts')], cwd, env, options);
+  return startNode(['--max-semi-space-size=8', join(version, 'src/main.ts')], cwd, env, options);
 }
 
 /** The same, once it listens. */
